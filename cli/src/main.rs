@@ -1,0 +1,2 @@
+//! musegate
+fn main() {}

@@ -1,0 +1,15 @@
+//! The process that faces the network: HTTP, callers, limits, sanitising, Tasks, history, audit.
+//!
+//! Promises: no credential of a model, no scratch folder and no way to start a process exist here. Rooms stand in the
+//! order in which a request walks them; `http/serve.rs` alone sees them all.
+
+pub mod a2a;
+pub mod admission;
+pub mod audit;
+pub mod config;
+pub mod dialect;
+pub mod http;
+pub mod link;
+pub mod refusal;
+pub mod sanitize;
+pub mod tasks;

@@ -1,0 +1,2 @@
+//! musegate-supervisor
+fn main() {}

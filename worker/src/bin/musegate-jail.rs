@@ -1,0 +1,2 @@
+//! musegate-jail
+fn main() {}

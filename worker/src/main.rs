@@ -1,0 +1,2 @@
+//! musegate-worker
+fn main() {}

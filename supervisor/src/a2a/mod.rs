@@ -150,7 +150,7 @@ pub struct Status {
     /// Where the Task stands.
     pub state: TaskState,
     /// Empty on COMPLETED, filled on every other ending.
-    pub message: Option<Message>,
+    pub message: Option<Arc<Message>>,
     /// Since when.
     pub timestamp: Timestamp,
 }
@@ -183,7 +183,10 @@ pub type Usage = musegate_protocol::message::Usage;
 /// Times of a Task.
 pub type Timing = musegate_protocol::message::Timing;
 
-/// Spec §4.1.1: a snapshot, as GetTask answers it.
+/// The artifact id of every Task's answer, also of an answer that is said in chunks.
+pub const ANSWER: &str = "answer";
+
+/// Spec §4.1.1: a snapshot, as GetTask answers it. Taking one copies no text: what is large is shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Its id.
@@ -193,16 +196,16 @@ pub struct Task {
     /// Where it stands.
     pub status: Status,
     /// The answer is the first one.
-    pub artifacts: Vec<Artifact>,
+    pub artifacts: Vec<Arc<Artifact>>,
     /// Messages, oldest first, as many as were asked for.
-    pub history: Vec<Message>,
+    pub history: Vec<Arc<Message>>,
     /// Ours.
     pub metadata: Metadata,
 }
 
 /// Where a stream stands: so many marks (statuses, progress, files) and so many bytes of answer have been said.
-/// On the wire it is the SSE event id `marks-bytes-generation`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// On the wire it is the SSE event id `marks-bytes-generation`, as [`Cursor`] displays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
     /// Grows when an answer is replaced (`fresh`).
     pub generation: u32,
@@ -212,13 +215,31 @@ pub struct Cursor {
     pub bytes: u64,
 }
 
+impl Cursor {
+    /// What a client sends back as `Last-Event-ID`. `None` when it is not an id of ours.
+    #[must_use]
+    pub fn parse(id: &str) -> Option<Self> {
+        let mut fields = id.split('-');
+        let mut field = || fields.next().filter(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));
+        let (marks, bytes, generation) = (field()?, field()?, field()?);
+        let cursor = Self { marks: marks.parse().ok()?, bytes: bytes.parse().ok()?, generation: generation.parse().ok()? };
+        fields.next().is_none().then_some(cursor)
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.marks, self.bytes, self.generation)
+    }
+}
+
 /// One event of a stream, spec §4.2.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// First of every stream.
-    Task(Box<Task>),
+    Task(Arc<Task>),
     /// The whole answer is a Message and no Task is shown.
-    Message(Box<Message>),
+    Message(Arc<Message>),
     /// `last`: the stream ends with it.
     Status {
         /// The new status.
@@ -228,7 +249,7 @@ pub enum Event {
         /// Nothing follows.
         last: bool,
     },
-    /// A piece of the answer, only for callers that asked for pieces.
+    /// A piece of the answer (the artifact [`ANSWER`]), only for callers that asked for pieces.
     Chunk {
         /// Text, cut at a character.
         text: Bytes,
@@ -240,7 +261,7 @@ pub enum Event {
     /// A whole artifact.
     Artifact {
         /// The artifact.
-        artifact: Artifact,
+        artifact: Arc<Artifact>,
         /// No further one follows.
         last: bool,
     },
@@ -248,3 +269,21 @@ pub enum Event {
 
 /// Progress of a job.
 pub type Progress = musegate_protocol::message::Progress;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_read_back_as_it_was_shown() {
+        let cursor = Cursor { generation: 3, marks: 17, bytes: u64::MAX };
+        assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+    }
+
+    #[test]
+    fn what_is_no_cursor_of_ours_is_none() {
+        for id in ["", "1", "1-2", "1-2-3-4", "1--3", "+1-2-3", "a-b-c", "4294967296-0-0", "1-18446744073709551616-0"] {
+            assert_eq!(Cursor::parse(id), None, "{id}");
+        }
+    }
+}

@@ -307,7 +307,8 @@ fn muse(section: &mut Section<'_>) -> Option<Muse> {
 }
 
 fn jobs(section: &mut Section<'_>) -> Option<Jobs> {
-    let slots = section.number("slots", 1, 1..=MAX_JOBS as u64, "Jobs at once. One more is told that the agent is busy.");
+    let slots =
+        section.number("slots", 1, 1..=MAX_JOBS as u64, "Jobs at once. One more is told that the agent is busy.");
     let scratch = section.text(
         "scratch",
         Some("/run/musegate/jobs"),

@@ -38,7 +38,8 @@ fn every_declared_default_reads_back_as_itself() {
 
 #[test]
 fn all_problems_are_told_at_once_with_their_lines() {
-    let text = "allow_root = 3\n[muse]\npath = \"muse\"\nmodle = \"x\"\n[jobs]\nslots = 0\n[limits]\nwall = \"9 years\"\n";
+    let text =
+        "allow_root = 3\n[muse]\npath = \"muse\"\nmodle = \"x\"\n[jobs]\nslots = 0\n[limits]\nwall = \"9 years\"\n";
     let all = problems(text);
     assert_eq!(all.len(), 5, "{all:#?}");
     assert!(all[0].starts_with("worker.toml:1: allow_root:"), "{}", all[0]);

@@ -50,11 +50,14 @@ fn decode_len<D: Decoder>(decoder: &mut D, max: usize) -> Result<usize, DecodeEr
     if len > max { Err(DecodeError::Other("length over the limit")) } else { Ok(len) }
 }
 
+/// Copies a content out of the frame. What is not there is not allocated: `peek_read` knows how much is left (codec.rs
+/// decodes from slices only; from any other reader nothing would be read).
 fn decode_bytes<D: Decoder>(decoder: &mut D, max: usize) -> Result<Vec<u8>, DecodeError> {
     let len = decode_len(decoder, max)?;
     decoder.claim_bytes_read(len)?;
-    let mut bytes = vec![0; len];
-    decoder.reader().read(&mut bytes)?;
+    let reader = decoder.reader();
+    let bytes = reader.peek_read(len).ok_or(DecodeError::UnexpectedEnd { additional: len })?.to_vec();
+    reader.consume(len);
     Ok(bytes)
 }
 
@@ -255,20 +258,21 @@ impl<C> Decode<C> for Label {
     }
 }
 
-/// A file name without a folder: `[A-Za-z0-9._-]{1,100}`, not beginning with a dot.
+/// A file name without a folder: `[A-Za-z0-9._-]{1,100}`, beginning with neither a dot (hidden, `..`) nor a hyphen
+/// (an option to whatever program is later given `*`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileName(String);
 
 impl FileName {
-    const ALPHABET: &'static str = "letters, digits and . _ - (not first a dot)";
+    const ALPHABET: &'static str = "letters, digits and . _ - (first no dot, no hyphen)";
 
     /// # Errors
-    /// [`Unfit`] over 100 bytes, when empty, with a leading dot, or with another character.
+    /// [`Unfit`] over 100 bytes, when empty, with a leading dot or hyphen, or with another character.
     pub fn new(text: impl Into<String>) -> Result<Self, Unfit> {
         let text = text.into();
         fits(text.len(), 100)?;
         let legal = |b: &u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
-        if text.is_empty() || text.starts_with('.') || !text.as_bytes().iter().all(legal) {
+        if text.is_empty() || text.starts_with(['.', '-']) || !text.as_bytes().iter().all(legal) {
             return Err(Unfit::Alphabet(Self::ALPHABET));
         }
         Ok(Self(text))

@@ -1,35 +1,69 @@
 //! Messages as bytes: a length of four bytes, big endian, then one message in bincode's legacy form (fixed integers,
-//! little endian). The length is checked against the direction's limit before anything is allocated, bincode counts
-//! against the same limit, and bytes left over are an error. Nothing else in the tree names bincode, except for the
-//! derives of `message.rs`; why bincode 2.0.1 and only its native derive: docs/decisions/0001-bincode.md.
+//! little endian), which begins with the number of its variant.
+//!
+//! Promises: the length is compared with the limit of its direction, and with the limit of its variant, before a byte of
+//! the message is waited for or allocated; bincode counts against the same limit; bytes left over are an error; each
+//! message has exactly one encoding. Nothing else in the tree names bincode, except for `bounded.rs` and the derives of
+//! `message.rs`; why bincode 2.0.1 and only its native derive: docs/decisions/0001-bincode.md.
 
 use crate::message::{FromWorker, MAX_FROM_WORKER, MAX_TO_WORKER, ToWorker};
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
-use bincode::error::EncodeError;
+use bincode::error::{DecodeError, EncodeError};
 use bytes::{BufMut, BytesMut};
 use std::io;
 use std::marker::PhantomData;
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 
+/// Bytes of the length in front of each frame.
+const HEAD: usize = 4;
+/// Bytes of a variant's number, with which each message begins.
+const TAG: usize = 4;
+/// Longest frame of the supervisor that is no `Start`, bytes.
+const MAX_CONTROL: usize = 4 * 1024;
+/// The number of `ToWorker::Start`.
+const START: u32 = 1;
+
 /// A message that may cross, and how large a frame of its direction may be.
 pub trait Wire: bincode::Encode + bincode::Decode<()> {
     /// Bytes, without the length.
     const MAX: usize;
+    /// The same for one variant, by its number.
+    fn limit(tag: u32) -> usize;
     /// # Errors
-    /// Anything but exactly one well-formed message within all bounds.
+    /// [`Malformed`]: anything but exactly one well-formed message within all bounds.
     fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed>;
     /// Appends the message, without the length.
     ///
     /// # Errors
-    /// [`Malformed`] when it would be over the limit.
+    /// [`Malformed`] when it would be over the limit; `out` may then hold a part of it.
     fn to_bytes(&self, out: &mut BytesMut) -> Result<(), Malformed>;
 }
 
 /// Not a message within bounds.
 #[derive(Debug, thiserror::Error)]
-#[error("malformed frame: {0}")]
-pub struct Malformed(String);
+pub enum Malformed {
+    /// No message is so short.
+    #[error("malformed frame: {0} bytes hold no message")]
+    Short(usize),
+    /// Over the limit of its direction or variant.
+    #[error("malformed frame: {len} bytes, the limit is {max}")]
+    Long {
+        /// What was announced, bytes.
+        len: usize,
+        /// What is allowed, bytes.
+        max: usize,
+    },
+    /// A message, and something after it.
+    #[error("malformed frame: {0} bytes left over")]
+    LeftOver(usize),
+    /// Not a message.
+    #[error("malformed frame: {0}")]
+    Decode(#[from] DecodeError),
+    /// A message of ours that is over the limit.
+    #[error("message cannot be sent: {0}")]
+    Encode(#[from] EncodeError),
+}
 
 impl From<Malformed> for io::Error {
     fn from(error: Malformed) -> Self {
@@ -55,31 +89,38 @@ impl Writer for Out<'_> {
 }
 
 macro_rules! wire {
-    ($message:ty, $max:expr) => {
+    ($message:ty, $max:expr, $limit:expr) => {
         impl Wire for $message {
             const MAX: usize = $max;
 
+            fn limit(tag: u32) -> usize {
+                $limit(tag)
+            }
+
             fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-                let decoded = bincode::decode_from_slice(bytes, options::<{ $max }>());
-                let (message, used) = decoded.map_err(|error| Malformed(error.to_string()))?;
-                if used == bytes.len() { Ok(message) } else { Err(Malformed("bytes left over".into())) }
+                let (message, used) = bincode::decode_from_slice(bytes, options::<{ $max }>())?;
+                match bytes.len().checked_sub(used) {
+                    Some(0) => Ok(message),
+                    left => Err(Malformed::LeftOver(left.unwrap_or_default())),
+                }
             }
 
             fn to_bytes(&self, out: &mut BytesMut) -> Result<(), Malformed> {
                 let out = Out { bytes: out, room: $max };
-                let encoded = bincode::encode_into_writer(self, out, options::<{ $max }>());
-                encoded.map_err(|error| Malformed(error.to_string()))
+                Ok(bincode::encode_into_writer(self, out, options::<{ $max }>())?)
             }
         }
     };
 }
-wire!(ToWorker, MAX_TO_WORKER);
-wire!(FromWorker, MAX_FROM_WORKER);
+wire!(ToWorker, MAX_TO_WORKER, |tag| if tag == START { MAX_TO_WORKER } else { MAX_CONTROL });
+wire!(FromWorker, MAX_FROM_WORKER, |_| MAX_FROM_WORKER);
 
 /// Frames of both directions, seen from one end.
 #[derive(Debug)]
 pub struct Codec<In, Out> {
     frames: LengthDelimitedCodec,
+    /// The head of the frame in `frames` was judged.
+    begun: bool,
     ends: PhantomData<fn(Out) -> In>,
 }
 
@@ -90,9 +131,24 @@ pub type SupervisorCodec = Codec<FromWorker, ToWorker>;
 
 impl<In: Wire, Out: Wire> Default for Codec<In, Out> {
     fn default() -> Self {
-        let frames = LengthDelimitedCodec::builder().max_frame_length(In::MAX).new_codec();
-        Self { frames, ends: PhantomData }
+        let frames = LengthDelimitedCodec::builder().length_field_length(HEAD).max_frame_length(In::MAX).new_codec();
+        Self { frames, begun: false, ends: PhantomData }
     }
+}
+
+/// Judges a frame by its first eight bytes. `false`: they are not all there yet.
+fn judge<In: Wire>(from: &[u8]) -> Result<bool, Malformed> {
+    let Some((head, rest)) = from.split_first_chunk::<HEAD>() else { return Ok(false) };
+    let len = usize::try_from(u32::from_be_bytes(*head)).unwrap_or(usize::MAX);
+    if len < TAG {
+        return Err(Malformed::Short(len));
+    }
+    let tag = rest.first_chunk::<TAG>().map(|tag| u32::from_le_bytes(*tag));
+    let max = tag.map_or(In::MAX, In::limit);
+    if len > max {
+        return Err(Malformed::Long { len, max });
+    }
+    Ok(tag.is_some())
 }
 
 impl<In: Wire, Out: Wire> Decoder for Codec<In, Out> {
@@ -100,7 +156,12 @@ impl<In: Wire, Out: Wire> Decoder for Codec<In, Out> {
     type Error = io::Error;
 
     fn decode(&mut self, from: &mut BytesMut) -> io::Result<Option<In>> {
+        self.begun = self.begun || judge::<In>(from)?;
+        if !self.begun {
+            return Ok(None);
+        }
         let Some(frame) = self.frames.decode(from)? else { return Ok(None) };
+        self.begun = false;
         Ok(Some(In::from_bytes(&frame)?))
     }
 }
@@ -108,18 +169,23 @@ impl<In: Wire, Out: Wire> Decoder for Codec<In, Out> {
 impl<In: Wire, Out: Wire> Encoder<&Out> for Codec<In, Out> {
     type Error = io::Error;
 
+    /// Appends one frame, or nothing when it fails.
     fn encode(&mut self, message: &Out, to: &mut BytesMut) -> io::Result<()> {
         let start = to.len();
-        to.put_u32(0);
-        let written = message.to_bytes(to);
-        let len = to.len().saturating_sub(start).saturating_sub(4);
-        match (written, to.get_mut(start..start.saturating_add(4)), u32::try_from(len)) {
-            (Ok(()), Some(head), Ok(len)) => head.copy_from_slice(&len.to_be_bytes()),
-            (written, _, _) => {
-                to.truncate(start);
-                written?;
-            }
+        to.put_bytes(0, HEAD);
+        let written = message.to_bytes(to).and_then(|()| fill_head(to, start));
+        if written.is_err() {
+            to.truncate(start);
         }
-        Ok(())
+        Ok(written?)
     }
+}
+
+/// Writes the length of what follows it into the head at `start`.
+fn fill_head(frame: &mut [u8], start: usize) -> Result<(), Malformed> {
+    let frame = frame.get_mut(start..).and_then(|frame| frame.split_first_chunk_mut::<HEAD>());
+    let Some((head, body)) = frame else { return Err(Malformed::Short(0)) };
+    let len = u32::try_from(body.len()).map_err(|_| Malformed::Long { len: body.len(), max: u32::MAX as usize })?;
+    *head = len.to_be_bytes();
+    Ok(())
 }

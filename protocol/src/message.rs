@@ -8,8 +8,16 @@
 //! What can never cross, because no type here can hold it: a path, an argument or environment of a process, a uid, a
 //! signal, a descriptor, a token of a caller, a credential of the model. `order.rs` says when each message is legal.
 
+mod check;
+mod outcome;
+mod report;
+
+pub use crate::bounded::FileName;
 use crate::bounded::{Blob, Label, List, Text};
 use bincode::{Decode, Encode};
+pub use check::Flaw;
+pub use outcome::{End, EndedBy, FailureKind, Outcome, Redaction, Timing, Usage};
+pub use report::{Layer, Layers, Report};
 
 /// Version of this file. Any change of a type below raises it.
 pub const PROTOCOL: u16 = 1;
@@ -34,6 +42,8 @@ pub const MAX_JOBS: usize = 1024;
 pub const MAX_TURNS: usize = 12;
 /// Most parts of a message.
 pub const MAX_PARTS: usize = 64;
+/// Most pings without an answer. More is a violation.
+pub const MAX_PINGS: usize = 8;
 
 /// A job's number: chosen by the supervisor, never used twice on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Encode, Decode)]
@@ -56,7 +66,7 @@ pub enum ToWorker {
     Cancel { job: JobId, reason: CancelReason },
     /// The supervisor has room for so many more bytes of this job, counted as in [`FromWorker::cost`].
     Credit { job: JobId, bytes: u32 },
-    /// Answered by `Pong` with the same nonce.
+    /// Answered by `Pong` with the same nonce, in the order of the pings; at most [`MAX_PINGS`] wait for theirs.
     Ping { nonce: u64 },
     /// Refuse new jobs, finish the running ones, say `Bye`.
     Drain,
@@ -125,14 +135,12 @@ pub enum PromptPart {
     Text(Text<MAX_TEXT>),
     /// One JSON value, already parsed and written again by the supervisor.
     Data(Text<MAX_TEXT>),
-    /// A file, laid into the job's `in/` folder under this name.
+    /// A file, laid into the job's `in/` folder under this name. Names of one message differ, or the job is
+    /// refused as invalid.
     File { name: FileName, media_type: Text<128>, bytes: Blob<MAX_INPUT_FILE> },
     /// A reference. Never fetched by us.
     Link { url: Text<2048>, media_type: Text<128> },
 }
-
-/// A file name without a folder: `[A-Za-z0-9._-]{1,100}`, not beginning with a dot. Checked at decode.
-pub use crate::bounded::FileName;
 
 /// Bounds of a job. The worker takes the smaller of each and its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -141,9 +149,9 @@ pub struct JobLimits {
     pub wall_seconds: u32,
     /// Answer, bytes; 0: the worker's own.
     pub output_bytes: u64,
-    /// Files taken from the job's `out/` folder; 0: none.
+    /// Files that the worker may send of the job's `out/` folder; 0: none. One more is a violation.
     pub files: u8,
-    /// Bytes of all of them together.
+    /// Bytes of all of them together, as sent. One more is a violation.
     pub file_bytes: u32,
 }
 
@@ -178,7 +186,8 @@ pub enum FromWorker {
     Output { job: JobId, offset: u64, fresh: bool, text: Text<MAX_CHUNK> },
     /// Something happened inside the job. Costs credit.
     Progress { job: JobId, event: Progress },
-    /// A piece of a file of the job's `out/` folder; pieces of one file follow each other. Costs credit.
+    /// A piece of a file of the job's `out/` folder; no other file's piece comes between those of one file. A file
+    /// whose `last` piece never came does not count. Costs credit.
     File { job: JobId, name: FileName, bytes: Blob<MAX_CHUNK>, last: bool },
     /// The job is over, its processes are gone, its folder is removed. Once, the last of its job.
     Finished { job: JobId, outcome: Box<Outcome> },
@@ -250,127 +259,6 @@ pub struct HelloAck {
     pub report: Report,
 }
 
-/// Which layers hold on this machine. The two sets are disjoint; a layer in neither does not apply to this system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Report {
-    /// Layers that were applied and checked.
-    pub holds: Layers,
-    /// Layers that are missing although this system could have them.
-    pub lacks: Layers,
-    /// ABI of Landlock, 0: none.
-    pub landlock_abi: u8,
-}
-
-/// A set of [`Layer`]s, as a bit mask. Unknown bits are kept and shown as numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Layers(pub u64);
-
-impl Layers {
-    /// With one more.
-    #[must_use]
-    pub const fn with(self, layer: Layer) -> Self {
-        Self(self.0 | 1 << layer as u8)
-    }
-
-    /// Whether a layer is among them.
-    #[must_use]
-    pub const fn has(self, layer: Layer) -> bool {
-        self.0 & (1 << layer as u8) != 0
-    }
-
-    /// The known layers among them, in the order of [`Layer::ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Layer> {
-        Layer::ALL.into_iter().filter(move |layer| self.has(*layer))
-    }
-}
-
-/// One mechanism of confinement of a job or of the worker. The number is its bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Layer {
-    /// Supervisor, worker and the operator have different uids.
-    UidSeparation = 0,
-    /// A job's whole tree dies by the end of its pid namespace.
-    KillByPidNamespace = 1,
-    /// A job's whole tree dies by a kill(-1) that a Landlock domain bounds.
-    KillByLandlock = 2,
-    /// A job's whole tree dies by `cgroup.kill`.
-    KillByCgroup = 3,
-    /// `no_new_privs`.
-    NoNewPrivileges = 4,
-    /// All capability sets are empty.
-    NoCapabilities = 5,
-    /// Resource limits.
-    ResourceLimits = 6,
-    /// Landlock: files.
-    LandlockFiles = 7,
-    /// Landlock: TCP ports.
-    LandlockTcp = 8,
-    /// Landlock: signals and abstract sockets.
-    LandlockScope = 9,
-    /// seccomp filter.
-    Seccomp = 10,
-    /// User namespace.
-    UserNamespace = 11,
-    /// Mount namespace with a bounded tmpfs as scratch folder.
-    BoundedScratch = 12,
-    /// IPC namespace.
-    IpcNamespace = 13,
-    /// Memory and environment are closed to processes of the same uid.
-    NotDumpable = 14,
-    /// No descriptor is inherited.
-    ClosedDescriptors = 15,
-    /// macOS Seatbelt profile.
-    Seatbelt = 16,
-}
-
-impl Layer {
-    /// All of them.
-    pub const ALL: [Self; 17] = [
-        Self::UidSeparation,
-        Self::KillByPidNamespace,
-        Self::KillByLandlock,
-        Self::KillByCgroup,
-        Self::NoNewPrivileges,
-        Self::NoCapabilities,
-        Self::ResourceLimits,
-        Self::LandlockFiles,
-        Self::LandlockTcp,
-        Self::LandlockScope,
-        Self::Seccomp,
-        Self::UserNamespace,
-        Self::BoundedScratch,
-        Self::IpcNamespace,
-        Self::NotDumpable,
-        Self::ClosedDescriptors,
-        Self::Seatbelt,
-    ];
-
-    /// The word used for it in settings (`allow_weak`), in `status`, and in the documentation.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::UidSeparation => "uid-separation",
-            Self::KillByPidNamespace => "kill-by-pid-namespace",
-            Self::KillByLandlock => "kill-by-landlock",
-            Self::KillByCgroup => "kill-by-cgroup",
-            Self::NoNewPrivileges => "no-new-privileges",
-            Self::NoCapabilities => "no-capabilities",
-            Self::ResourceLimits => "resource-limits",
-            Self::LandlockFiles => "landlock-files",
-            Self::LandlockTcp => "landlock-tcp",
-            Self::LandlockScope => "landlock-scope",
-            Self::Seccomp => "seccomp",
-            Self::UserNamespace => "user-namespace",
-            Self::BoundedScratch => "bounded-scratch",
-            Self::IpcNamespace => "ipc-namespace",
-            Self::NotDumpable => "not-dumpable",
-            Self::ClosedDescriptors => "closed-descriptors",
-            Self::Seatbelt => "seatbelt",
-        }
-    }
-}
-
 /// Why a job was not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum RefuseReason {
@@ -401,125 +289,6 @@ pub enum Progress {
     Retry { attempt: u16, of: u16, http_status: u16, kind: Text<64> },
     /// The machine slept for so long while the job ran.
     Slept { seconds: u32 },
-}
-
-/// How a job ended.
-#[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub struct Outcome {
-    /// The verdict.
-    pub end: End,
-    /// Tokens, where Muse reported them.
-    pub usage: Option<Usage>,
-    /// What was redacted, by kind.
-    pub redactions: List<Redaction, 64>,
-    /// Bytes of the answer after the last `fresh`.
-    pub output_bytes: u64,
-    /// How long it took.
-    pub timing: Timing,
-    /// What it took to end the processes.
-    pub ended_by: EndedBy,
-}
-
-/// The verdict on a job.
-#[derive(Clone, Debug, PartialEq, Encode, Decode)]
-pub enum End {
-    /// A completed terminal record and exit status 0.
-    Completed,
-    /// Anything else that was not asked for. `sentence`: for the caller, free of paths and secrets.
-    Failed { kind: FailureKind, sentence: Text<512> },
-    /// Somebody asked for it.
-    Cancelled { reason: CancelReason },
-}
-
-/// Categories of failure, for programs; the sentence beside it is for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
-pub enum FailureKind {
-    /// The agent has no credential for its model.
-    CredentialMissing,
-    /// The model's provider refuses the agent's credential.
-    CredentialRejected,
-    /// Quota used up, or a billing problem.
-    Quota,
-    /// The provider's rate limit, after retries.
-    ProviderRateLimit,
-    /// The model does not exist, or not for this account.
-    ModelUnknown,
-    /// The step limit was reached.
-    StepLimit,
-    /// No first line in time.
-    TimedOutFirstLine,
-    /// Nothing was said for too long.
-    TimedOutIdle,
-    /// The wall clock.
-    TimedOutWall,
-    /// The provider was asked again too often.
-    TimedOutRetries,
-    /// The answer was larger than the limit.
-    OutputTooLarge,
-    /// The process could not be started.
-    CouldNotStart,
-    /// What Muse needs around it (its own sandbox, a tool) is missing.
-    Environment,
-    /// Ended by a signal that we did not send.
-    Killed,
-    /// Ended with another status, or without a terminal record.
-    Crashed,
-    /// The answer does not satisfy the declared schema.
-    SchemaViolation,
-    /// Muse reported a failure of no known category.
-    Other,
-}
-
-/// Tokens of a job, all models together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Usage {
-    /// Calls of a model.
-    pub calls: u32,
-    /// Tokens in, cached ones included.
-    pub input_tokens: u64,
-    /// Of these, cached.
-    pub cached_tokens: u64,
-    /// Tokens out.
-    pub output_tokens: u64,
-    /// Of these, reasoning.
-    pub reasoning_tokens: u64,
-}
-
-/// So many texts of one kind were redacted.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Redaction {
-    /// Kind, as in the marker `[redacted:kind]`.
-    pub kind: Label,
-    /// How many.
-    pub count: u32,
-}
-
-/// How long a job took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Timing {
-    /// Until its first line, milliseconds; 0 when there was none.
-    pub first_line_ms: u64,
-    /// By the clock on the wall, milliseconds.
-    pub wall_ms: u64,
-    /// While the machine was awake, milliseconds.
-    pub awake_ms: u64,
-}
-
-/// What it took to end a job's processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
-pub enum EndedBy {
-    /// They ended by themselves, the whole tree.
-    Itself,
-    /// Muse ended by itself; what it left behind was killed.
-    Leftovers,
-    /// SIGTERM was enough.
-    Term,
-    /// SIGKILL for the whole tree.
-    Kill,
-    /// There was no process.
-    NotStarted,
-    /// The tree could not be proven dead. The worker takes no job until it is.
-    Doubt,
 }
 
 /// Why the worker closes the connection.

@@ -2,146 +2,20 @@
 //!
 //! A job's number only grows on a connection, so "has ended" needs no memory: a number not above the last one and not
 //! alive has ended. The supervisor may still speak of a job that has ended (its words were under way); the worker may
-//! not. Whatever the table does not permit is a [`Violation`], and both ends answer it by closing the connection.
+//! not. Whatever is not permitted is a [`Violation`]: the end that received it closes the connection, the end that was
+//! about to send it does not. Promises: a violation changes nothing; memory is bounded by [`MAX_JOBS`].
 
-use crate::message::{FromWorker, INITIAL_CREDIT, JobId, MAX_CREDIT, MAX_JOBS, ToWorker};
-use std::collections::HashMap;
+mod live;
+mod table;
+#[cfg(test)]
+mod tests;
 
-/// How far a connection has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Link {
-    /// The preambles are exchanged.
-    Fresh,
-    /// The supervisor has said hello.
-    Greeted,
-    /// The worker has answered; jobs may run.
-    Open,
-    /// The supervisor has said `Drain`.
-    Draining,
-    /// The worker has said `Bye`.
-    Closed,
-}
+use crate::message::{Flaw, FromWorker, JobId, MAX_JOBS, MAX_PINGS, ToWorker};
+use live::Live;
+use std::collections::{BTreeMap, VecDeque};
+pub use table::{Kind, Link, Phase, Step, step};
 
-/// How far a job has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Its number was never used.
-    New,
-    /// `Start` was said, the worker has not answered.
-    Asked,
-    /// `Accepted` was said.
-    Running,
-    /// `Refused` or `Finished` was said.
-    Ended,
-}
-
-/// What a message says, without its content: the columns of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    Hello,
-    Start,
-    Cancel,
-    Credit,
-    Ping,
-    Drain,
-    HelloAck,
-    Accepted,
-    Refused,
-    Output,
-    Progress,
-    File,
-    Finished,
-    Pong,
-    Bye,
-}
-
-impl Kind {
-    /// All of them, those of the supervisor first.
-    pub const ALL: [Self; 15] = [
-        Self::Hello,
-        Self::Start,
-        Self::Cancel,
-        Self::Credit,
-        Self::Ping,
-        Self::Drain,
-        Self::HelloAck,
-        Self::Accepted,
-        Self::Refused,
-        Self::Output,
-        Self::Progress,
-        Self::File,
-        Self::Finished,
-        Self::Pong,
-        Self::Bye,
-    ];
-}
-
-impl From<&ToWorker> for Kind {
-    fn from(message: &ToWorker) -> Self {
-        match message {
-            ToWorker::Hello(_) => Self::Hello,
-            ToWorker::Start(_) => Self::Start,
-            ToWorker::Cancel { .. } => Self::Cancel,
-            ToWorker::Credit { .. } => Self::Credit,
-            ToWorker::Ping { .. } => Self::Ping,
-            ToWorker::Drain => Self::Drain,
-        }
-    }
-}
-
-impl From<&FromWorker> for Kind {
-    fn from(message: &FromWorker) -> Self {
-        match message {
-            FromWorker::HelloAck(_) => Self::HelloAck,
-            FromWorker::Accepted { .. } => Self::Accepted,
-            FromWorker::Refused { .. } => Self::Refused,
-            FromWorker::Output { .. } => Self::Output,
-            FromWorker::Progress { .. } => Self::Progress,
-            FromWorker::File { .. } => Self::File,
-            FromWorker::Finished { .. } => Self::Finished,
-            FromWorker::Pong { .. } => Self::Pong,
-            FromWorker::Bye { .. } => Self::Bye,
-        }
-    }
-}
-
-/// What a legal message does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The connection goes on in this state.
-    Link(Link),
-    /// The job goes on in this phase.
-    Job(Phase),
-    /// Nothing: it came too late to matter, or only asks whether somebody is there.
-    Stay,
-}
-
-/// The table. `job` is [`Phase::New`] for messages about no job. `None`: not permitted.
-#[must_use]
-pub fn step(link: Link, job: Phase, kind: Kind) -> Option<Step> {
-    use {Kind as K, Link as L, Phase as P};
-    Some(match (link, kind, job) {
-        (L::Fresh, K::Hello, P::New) => Step::Link(L::Greeted),
-        (L::Greeted, K::HelloAck, P::New) => Step::Link(L::Open),
-
-        (L::Open, K::Start, P::New) => Step::Job(P::Asked),
-        (L::Open, K::Drain, P::New) => Step::Link(L::Draining),
-        (L::Open | L::Draining, K::Cancel | K::Credit, P::Asked | P::Running | P::Ended) => Step::Stay,
-        (L::Open | L::Draining, K::Ping | K::Pong, P::New) => Step::Stay,
-
-        (L::Open | L::Draining, K::Accepted, P::Asked) => Step::Job(P::Running),
-        (L::Open | L::Draining, K::Refused, P::Asked) => Step::Job(P::Ended),
-        (L::Open | L::Draining, K::Output | K::Progress | K::File, P::Running) => Step::Stay,
-        (L::Open | L::Draining, K::Finished, P::Running) => Step::Job(P::Ended),
-        (L::Greeted | L::Open | L::Draining, K::Bye, P::New) => Step::Link(L::Closed),
-        // What the supervisor said before it read the worker's Bye.
-        (L::Closed, K::Start | K::Drain | K::Ping, P::New) => Step::Stay,
-        (L::Closed, K::Cancel | K::Credit, P::Asked | P::Running | P::Ended) => Step::Stay,
-        _ => return None,
-    })
-}
-
-/// A message that the table does not permit.
+/// A message that is not permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Not legal now.
@@ -154,6 +28,9 @@ pub enum Violation {
         /// The job's phase.
         phase: Phase,
     },
+    /// It contradicts itself.
+    #[error(transparent)]
+    Flaw(#[from] Flaw),
     /// More bytes than the job had credit for.
     #[error("{kind:?} costs {cost}, the credit is {credit}")]
     Overdraft {
@@ -164,7 +41,7 @@ pub enum Violation {
         /// What there was.
         credit: u32,
     },
-    /// More credit than [`MAX_CREDIT`].
+    /// More credit than [`MAX_CREDIT`](crate::message::MAX_CREDIT).
     #[error("credit over the limit")]
     CreditOverflow,
     /// More jobs than [`MAX_JOBS`].
@@ -173,10 +50,13 @@ pub enum Violation {
     /// A job's number is not above the last one.
     #[error("a job's number was used again")]
     JobReused,
-    /// An answer to a `Ping` that was not said.
-    #[error("pong without a ping")]
+    /// More than [`MAX_PINGS`] without an answer.
+    #[error("too many pings without an answer")]
+    TooManyPings,
+    /// An answer to no `Ping`, or not to the oldest.
+    #[error("pong without its ping")]
     Pong,
-    /// `Output` does not continue where the last one ended.
+    /// `Output` does not continue where the last one ended, or `Finished` counts otherwise.
     #[error("output at {said}, expected at {expected}")]
     Gap {
         /// Offset in the message.
@@ -184,22 +64,22 @@ pub enum Violation {
         /// Offset that continues the answer.
         expected: u64,
     },
-}
-
-#[derive(Debug)]
-struct Live {
-    phase: Phase,
-    credit: u32,
-    offset: u64,
+    /// A piece of another file before the last piece of this one.
+    #[error("a file inside another")]
+    FileInFile,
+    /// More files, or more bytes of them, than the job's limits permit.
+    #[error("more files than the job may send")]
+    TooManyFiles,
 }
 
 /// The state of one connection, seen from one end.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     link: Link,
     last: Option<JobId>,
-    live: HashMap<JobId, Live>,
-    pings: u32,
+    live: BTreeMap<JobId, Live>,
+    /// Nonces without an answer, oldest first.
+    pings: VecDeque<u64>,
 }
 
 impl Default for Order {
@@ -212,7 +92,7 @@ impl Order {
     /// After the preambles.
     #[must_use]
     pub fn new() -> Self {
-        Self { link: Link::Fresh, last: None, live: HashMap::new(), pings: 0 }
+        Self { link: Link::Fresh, last: None, live: BTreeMap::new(), pings: VecDeque::new() }
     }
 
     /// The connection's state.
@@ -246,63 +126,64 @@ impl Order {
     /// The supervisor says this.
     ///
     /// # Errors
-    /// [`Violation`]: close the connection.
+    /// [`Violation`]: nothing has changed. Received: close the connection.
     pub fn to_worker(&mut self, message: &ToWorker) -> Result<Step, Violation> {
-        let step = self.permit(message.into(), message.job())?;
+        message.check()?;
+        let step = self.permitted(message.into(), message.job())?;
         match message {
-            ToWorker::Start(start) if step == Step::Job(Phase::Asked) => {
-                if self.live.len() >= MAX_JOBS {
-                    return Err(Violation::TooManyJobs);
+            ToWorker::Start(start) => {
+                if step == Step::Job(Phase::Asked) {
+                    if self.live.len() >= MAX_JOBS {
+                        return Err(Violation::TooManyJobs);
+                    }
+                    self.live.insert(start.job, Live::new(start.limits));
                 }
                 self.last = Some(start.job);
-                self.live.insert(start.job, Live { phase: Phase::Asked, credit: INITIAL_CREDIT, offset: 0 });
             }
             ToWorker::Credit { job, bytes } => {
                 if let Some(live) = self.live.get_mut(job) {
-                    let credit = live.credit.checked_add(*bytes).filter(|sum| *sum <= MAX_CREDIT);
-                    live.credit = credit.ok_or(Violation::CreditOverflow)?;
+                    live.add_credit(*bytes)?;
                 }
             }
-            ToWorker::Ping { .. } => self.pings = self.pings.saturating_add(1),
-            _ => {}
+            ToWorker::Ping { nonce } => {
+                if self.pings.len() >= MAX_PINGS {
+                    return Err(Violation::TooManyPings);
+                }
+                self.pings.push_back(*nonce);
+            }
+            ToWorker::Hello(_) | ToWorker::Cancel { .. } | ToWorker::Drain => {}
         }
+        self.follow(step, message.job());
         Ok(step)
     }
 
     /// The worker says this.
     ///
     /// # Errors
-    /// [`Violation`]: close the connection.
+    /// [`Violation`]: nothing has changed. Received: close the connection.
     pub fn from_worker(&mut self, message: &FromWorker) -> Result<Step, Violation> {
-        let kind = message.into();
-        let step = self.permit(kind, message.job())?;
-        if let FromWorker::Pong { .. } = message {
-            self.pings = self.pings.checked_sub(1).ok_or(Violation::Pong)?;
+        message.check()?;
+        let step = self.permitted(message.into(), message.job())?;
+        if let FromWorker::Pong { nonce, .. } = message {
+            self.pings.pop_front_if(|oldest| oldest == nonce).ok_or(Violation::Pong)?;
         }
-        let Some(job) = message.job() else { return Ok(step) };
-        if let Some(live) = self.live.get_mut(&job) {
-            let cost = message.cost();
-            let credit = live.credit;
-            live.credit = credit.checked_sub(cost).ok_or(Violation::Overdraft { kind, cost, credit })?;
-            if let FromWorker::Output { offset, fresh, text, .. } = message {
-                let expected = if *fresh { 0 } else { live.offset };
-                if *offset != expected {
-                    return Err(Violation::Gap { said: *offset, expected });
-                }
-                live.offset = expected.saturating_add(text.len() as u64);
-            }
+        if let Some(live) = message.job().and_then(|job| self.live.get_mut(&job)) {
+            live.spend(message)?;
         }
+        self.follow(step, message.job());
         Ok(step)
     }
 
-    fn permit(&mut self, kind: Kind, job: Option<JobId>) -> Result<Step, Violation> {
+    fn permitted(&self, kind: Kind, job: Option<JobId>) -> Result<Step, Violation> {
         let phase = job.map_or(Phase::New, |job| self.phase(job));
-        let Some(step) = step(self.link, phase, kind) else {
-            if kind == Kind::Start && phase != Phase::New {
-                return Err(Violation::JobReused);
-            }
-            return Err(Violation::Order { kind, link: self.link, phase });
-        };
+        match step(self.link, phase, kind) {
+            Some(step) => Ok(step),
+            None if kind == Kind::Start && phase != Phase::New => Err(Violation::JobReused),
+            None => Err(Violation::Order { kind, link: self.link, phase }),
+        }
+    }
+
+    fn follow(&mut self, step: Step, job: Option<JobId>) {
         match (step, job) {
             (Step::Link(link), _) => self.link = link,
             (Step::Job(Phase::Ended), Some(job)) => {
@@ -313,8 +194,7 @@ impl Order {
                     live.phase = phase;
                 }
             }
-            _ => {}
+            (Step::Job(_), None) | (Step::Stay, _) => {}
         }
-        Ok(step)
     }
 }

@@ -3,15 +3,20 @@
 //!
 //! ```text
 //! supervisor: magic 8 · version min u16 · version max u16 · largest frame u32 · features u64 · build 8
-//! worker:     magic 8 · version u16 (0: none fits) · status u16 · largest frame u32 · instance 16
+//! worker:     magic 8 · version u16 · status u16 · largest frame u32 · instance 16
 //! ```
-//! Numbers are little endian. Unknown feature bits are ignored.
+//! Numbers are little endian. Status 0: this version is spoken from here on; 1: no common version, this is the one that
+//! the worker speaks; 2: refused for another reason. Feature bits are for a later version to ask for more; this one asks
+//! for none and ignores those it does not know, as the promise to later ones demands.
 
 use crate::message::{InstanceId, MAX_FROM_WORKER, MAX_TO_WORKER, PROTOCOL};
 
 /// Bytes of either preamble.
 pub const LEN: usize = 32;
 const MAGIC: &[u8; 8] = b"musegate";
+const AGREED: u16 = 0;
+const NO_VERSION: u16 = 1;
+const REFUSED: u16 = 2;
 
 /// Why the two cannot talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,9 +32,12 @@ pub enum Mismatch {
         /// Highest it speaks.
         max: u16,
     },
-    /// Its frames may be larger than ours.
-    #[error("the other end's largest frame differs")]
+    /// Another limit of frames under the same version: not the same program.
+    #[error("the other end's largest frame differs, though it speaks the same version of the protocol")]
     Frame,
+    /// The worker says no, and not because of the version.
+    #[error("the worker refuses the connection (status {0})")]
+    Refused(u16),
 }
 
 /// What the supervisor sends. `build`: eight bytes of the program's identity, for people only.
@@ -68,19 +76,14 @@ pub fn read_ask(bytes: &[u8; LEN]) -> Result<(), Mismatch> {
 /// What the worker sends back.
 #[must_use]
 pub fn answer(asked: Result<(), Mismatch>, instance: InstanceId) -> [u8; LEN] {
-    let (version, status) = match asked {
-        Ok(()) => (PROTOCOL, 0u16),
-        Err(Mismatch::Version { .. }) => (0, 1),
-        Err(Mismatch::Magic | Mismatch::Frame) => (0, 2),
+    let status = match asked {
+        Ok(()) => AGREED,
+        Err(Mismatch::Version { .. }) => NO_VERSION,
+        Err(Mismatch::Magic | Mismatch::Frame | Mismatch::Refused(_)) => REFUSED,
     };
     let mut out = [0; LEN];
-    let fields: [&[u8]; 5] = [
-        MAGIC,
-        &version.to_le_bytes(),
-        &status.to_le_bytes(),
-        &(MAX_FROM_WORKER as u32).to_le_bytes(),
-        &instance.0,
-    ];
+    let fields: [&[u8]; 5] =
+        [MAGIC, &PROTOCOL.to_le_bytes(), &status.to_le_bytes(), &(MAX_FROM_WORKER as u32).to_le_bytes(), &instance.0];
     fill(&mut out, &fields);
     out
 }
@@ -93,8 +96,10 @@ pub fn read_answer(bytes: &[u8; LEN]) -> Result<InstanceId, Mismatch> {
     let mut rest = magic(bytes)?;
     let version = u16::from_le_bytes(take(&mut rest));
     let status = u16::from_le_bytes(take(&mut rest));
-    if version != PROTOCOL || status != 0 {
-        return Err(Mismatch::Version { min: version, max: version });
+    match status {
+        AGREED if version == PROTOCOL => {}
+        AGREED | NO_VERSION => return Err(Mismatch::Version { min: version, max: version }),
+        other => return Err(Mismatch::Refused(other)),
     }
     if u32::from_le_bytes(take(&mut rest)) as usize != MAX_FROM_WORKER {
         return Err(Mismatch::Frame);

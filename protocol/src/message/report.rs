@@ -1,0 +1,125 @@
+//! What is enforced on the worker's machine, as the worker says it in its hello. A set of bits, so that a new layer costs
+//! no new shape; what each word promises and which test holds it is in docs/SPECIFICATION.md.
+
+use bincode::{Decode, Encode};
+
+/// Which layers hold on this machine. The two sets are disjoint; a layer in neither does not apply to this system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Report {
+    /// Layers that were applied and checked.
+    pub holds: Layers,
+    /// Layers that are missing although this system could have them.
+    pub lacks: Layers,
+    /// ABI of Landlock, 0: none.
+    pub landlock_abi: u8,
+}
+
+/// A set of [`Layer`]s, as a bit mask. Unknown bits are kept and shown as numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Layers(pub u64);
+
+impl Layers {
+    /// With one more.
+    #[must_use]
+    pub const fn with(self, layer: Layer) -> Self {
+        Self(self.0 | 1 << layer as u8)
+    }
+
+    /// Whether a layer is among them.
+    #[must_use]
+    pub const fn has(self, layer: Layer) -> bool {
+        self.0 & (1 << layer as u8) != 0
+    }
+
+    /// The known layers among them, in the order of [`Layer::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Layer> {
+        Layer::ALL.into_iter().filter(move |layer| self.has(*layer))
+    }
+}
+
+/// One mechanism of confinement of a job or of the worker. The number is its bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Layer {
+    /// Supervisor, worker and the operator have different uids.
+    UidSeparation = 0,
+    /// A job's whole tree dies by the end of its pid namespace.
+    KillByPidNamespace = 1,
+    /// A job's whole tree dies by a kill(-1) that a Landlock domain bounds.
+    KillByLandlock = 2,
+    /// A job's whole tree dies by `cgroup.kill`.
+    KillByCgroup = 3,
+    /// `no_new_privs`.
+    NoNewPrivileges = 4,
+    /// All capability sets are empty.
+    NoCapabilities = 5,
+    /// Resource limits.
+    ResourceLimits = 6,
+    /// Landlock: files.
+    LandlockFiles = 7,
+    /// Landlock: TCP ports.
+    LandlockTcp = 8,
+    /// Landlock: signals and abstract sockets.
+    LandlockScope = 9,
+    /// seccomp filter.
+    Seccomp = 10,
+    /// User namespace.
+    UserNamespace = 11,
+    /// Mount namespace with a bounded tmpfs as scratch folder.
+    BoundedScratch = 12,
+    /// IPC namespace.
+    IpcNamespace = 13,
+    /// Memory and environment are closed to processes of the same uid.
+    NotDumpable = 14,
+    /// No descriptor is inherited.
+    ClosedDescriptors = 15,
+    /// macOS Seatbelt profile.
+    Seatbelt = 16,
+}
+
+impl Layer {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::UidSeparation,
+        Self::KillByPidNamespace,
+        Self::KillByLandlock,
+        Self::KillByCgroup,
+        Self::NoNewPrivileges,
+        Self::NoCapabilities,
+        Self::ResourceLimits,
+        Self::LandlockFiles,
+        Self::LandlockTcp,
+        Self::LandlockScope,
+        Self::Seccomp,
+        Self::UserNamespace,
+        Self::BoundedScratch,
+        Self::IpcNamespace,
+        Self::NotDumpable,
+        Self::ClosedDescriptors,
+        Self::Seatbelt,
+    ];
+
+    /// The word used for it in settings (`allow_weak`), in `status`, and in the documentation.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::UidSeparation => "uid-separation",
+            Self::KillByPidNamespace => "kill-by-pid-namespace",
+            Self::KillByLandlock => "kill-by-landlock",
+            Self::KillByCgroup => "kill-by-cgroup",
+            Self::NoNewPrivileges => "no-new-privileges",
+            Self::NoCapabilities => "no-capabilities",
+            Self::ResourceLimits => "resource-limits",
+            Self::LandlockFiles => "landlock-files",
+            Self::LandlockTcp => "landlock-tcp",
+            Self::LandlockScope => "landlock-scope",
+            Self::Seccomp => "seccomp",
+            Self::UserNamespace => "user-namespace",
+            Self::BoundedScratch => "bounded-scratch",
+            Self::IpcNamespace => "ipc-namespace",
+            Self::NotDumpable => "not-dumpable",
+            Self::ClosedDescriptors => "closed-descriptors",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+}

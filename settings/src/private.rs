@@ -1,8 +1,17 @@
-//! Files that must be private: opened once, then judged by what was opened, never by the name.
+//! Files that must be private, and paths that nobody else may bend.
+//!
+//! [`read`] opens once and judges what was opened, never the name. [`judge_path`] judges every folder on the way, so that
+//! the name means tomorrow what it means today. On macOS a file's access control list is not looked at.
+
+mod path;
+#[cfg(test)]
+mod tests;
+
+pub use path::judge_path;
 
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -26,9 +35,9 @@ pub enum Refused {
         path: PathBuf,
     },
     /// Somebody else's.
-    #[error("{}: belongs to uid {owner}, must belong to uid {own} or root; run: chown {own} {}", path.display(), path.display())]
+    #[error("{}: belongs to uid {owner}, must belong to uid {own} or root; run: chown {own} {}", path.display(), quoted(path))]
     Owner {
-        /// The file.
+        /// The file, or a folder on the way to it.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
@@ -36,14 +45,20 @@ pub enum Refused {
         own: u32,
     },
     /// Others may read or write it.
-    #[error("{}: mode {mode:04o} lets others in; run: chmod {want:04o} {}", path.display(), path.display())]
+    #[error("{}: mode {mode:04o} lets others in; run: chmod {want:04o} {}", path.display(), quoted(path))]
     Mode {
-        /// The file.
+        /// The file, or a folder on the way to it.
         path: PathBuf,
         /// Its mode.
         mode: u32,
         /// What it should be.
         want: u32,
+    },
+    /// A folder like `/tmp`, or in one and not our own: whoever made it can put something else in its place.
+    #[error("{}: not safe where everybody may write; use another folder", path.display())]
+    Shared {
+        /// The file or folder.
+        path: PathBuf,
     },
     /// Larger than any such file is.
     #[error("{}: is over {max} bytes", path.display())]
@@ -64,8 +79,19 @@ pub enum Rule {
     Settings,
 }
 
+impl Rule {
+    /// The mode bits that must not be set.
+    const fn closed(self) -> u32 {
+        match self {
+            Self::Secret => 0o077,
+            Self::Settings => 0o022,
+        }
+    }
+}
+
 /// Reads a file of at most `max` bytes after checking what was opened: regular, ours or root's, and not open to others
-/// against `rule`. The content is wiped from memory when dropped.
+/// against `rule`. A symbolic link is followed: it is the file behind it that is judged, and [`judge_path`] that judges
+/// the way. The content is wiped from memory when dropped.
 ///
 /// # Errors
 /// [`Refused`], with the command that mends it where there is one.
@@ -73,8 +99,10 @@ pub fn read(path: &Path, rule: Rule, max: u64) -> Result<Zeroizing<String>, Refu
     let io_error = |error| Refused::Io { path: path.to_owned(), error };
     let nonblock = OFlag::O_NONBLOCK.bits() | OFlag::O_NOCTTY.bits(); // a FIFO must not hold us up
     let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path).map_err(io_error)?;
-    judge(path, &file, rule, max)?;
-    let mut text = Zeroizing::new(String::new());
+    let len = judge(path, &file, rule, max)?;
+    // Room for all of it at once: a string that grows leaves copies behind that nobody wipes.
+    let room = usize::try_from(len).unwrap_or_default().saturating_add(64);
+    let mut text = Zeroizing::new(String::with_capacity(room));
     file.take(max.saturating_add(1)).read_to_string(&mut text).map_err(io_error)?;
     if text.len() as u64 > max {
         return Err(Refused::Size { path: path.to_owned(), max });
@@ -82,29 +110,36 @@ pub fn read(path: &Path, rule: Rule, max: u64) -> Result<Zeroizing<String>, Refu
     Ok(text)
 }
 
-fn judge(path: &Path, file: &File, rule: Rule, max: u64) -> Result<(), Refused> {
-    let path = path.to_owned();
-    let meta = match file.metadata() {
-        Ok(meta) => meta,
-        Err(error) => return Err(Refused::Io { path, error }),
-    };
+/// The length of what was opened, when it may be read.
+fn judge(path: &Path, file: &File, rule: Rule, max: u64) -> Result<u64, Refused> {
+    let meta = file.metadata().map_err(|error| Refused::Io { path: path.to_owned(), error })?;
     if !meta.is_file() {
-        return Err(Refused::Kind { path });
+        return Err(Refused::Kind { path: path.to_owned() });
     }
-    let own = Uid::effective().as_raw();
-    if meta.uid() != own && meta.uid() != 0 {
-        return Err(Refused::Owner { path, owner: meta.uid(), own });
-    }
-    let (closed, want) = match rule {
-        Rule::Secret => (0o077, 0o600),
-        Rule::Settings => (0o022, 0o644),
-    };
-    let mode = meta.mode() & 0o7777;
-    if mode & closed != 0 {
-        return Err(Refused::Mode { path, mode, want });
-    }
+    owned(path, &meta)?;
+    closed(path, &meta, rule)?;
     if meta.len() > max {
-        return Err(Refused::Size { path, max });
+        return Err(Refused::Size { path: path.to_owned(), max });
     }
-    Ok(())
+    Ok(meta.len())
+}
+
+fn owned(path: &Path, meta: &Metadata) -> Result<(), Refused> {
+    let (owner, own) = (meta.uid(), Uid::effective().as_raw());
+    if owner == own || owner == 0 { Ok(()) } else { Err(Refused::Owner { path: path.to_owned(), owner, own }) }
+}
+
+fn closed(path: &Path, meta: &Metadata, rule: Rule) -> Result<(), Refused> {
+    let mode = meta.mode() & 0o7777;
+    if mode & rule.closed() == 0 {
+        return Ok(());
+    }
+    Err(Refused::Mode { path: path.to_owned(), mode, want: mode & !rule.closed() & 0o777 })
+}
+
+/// As a shell would need it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

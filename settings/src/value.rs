@@ -25,10 +25,19 @@ pub(crate) fn word<T: Copy>(value: &Value, words: &[(&'static str, T)], allowed:
     found.ok_or_else(|| format!("must be one of {allowed}"))
 }
 
-pub(crate) fn list<T>(value: &Value, check: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
-    let all = value.as_array().ok_or_else(|| "must be a list, such as [\"one\", \"two\"]".to_owned())?;
-    let each = all.iter().enumerate();
-    each.map(|(i, item)| text(item).and_then(&check).map_err(|what| format!("item {}: {what}", i + 1))).collect()
+/// Every item that is wrong is a problem of its own.
+pub(crate) fn list<T>(value: &Value, check: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Vec<String>> {
+    let Some(items) = value.as_array() else {
+        return Err(vec!["must be a list, such as [\"one\", \"two\"]".to_owned()]);
+    };
+    let (mut right, mut wrong) = (Vec::new(), Vec::new());
+    for (i, item) in items.iter().enumerate() {
+        match text(item).and_then(&check) {
+            Ok(item) => right.push(item),
+            Err(what) => wrong.push(format!("item {}: {what}", i + 1)),
+        }
+    }
+    if wrong.is_empty() { Ok(right) } else { Err(wrong) }
 }
 
 pub(crate) fn duration(value: &Value, range: &RangeInclusive<Duration>) -> Result<Duration, String> {
@@ -37,7 +46,9 @@ pub(crate) fn duration(value: &Value, range: &RangeInclusive<Duration>) -> Resul
         (None, Some(text)) => parse_duration(text),
         (None, None) => None,
     };
-    let Some(duration) = parsed else { return Err("must be a time such as \"250ms\", \"30s\", \"5m\" or \"2h\"".into()) };
+    let Some(duration) = parsed else {
+        return Err("must be a time such as \"250ms\", \"30s\", \"5m\" or \"2h\"".into());
+    };
     if range.contains(&duration) {
         return Ok(duration);
     }
@@ -80,7 +91,9 @@ pub(crate) fn size(value: &Value, range: &RangeInclusive<u64>) -> Result<u64, St
         (None, Some(text)) => parse_size(text),
         (None, None) => None,
     };
-    let Some(bytes) = parsed else { return Err("must be a size such as \"16 KiB\", \"1 MiB\" or a number of bytes".into()) };
+    let Some(bytes) = parsed else {
+        return Err("must be a size such as \"16 KiB\", \"1 MiB\" or a number of bytes".into());
+    };
     if range.contains(&bytes) {
         return Ok(bytes);
     }

@@ -12,4 +12,5 @@ pub mod http;
 pub mod link;
 pub mod refusal;
 pub mod sanitize;
+pub mod stamp;
 pub mod tasks;

@@ -222,7 +222,8 @@ impl Cursor {
         let mut fields = id.split('-');
         let mut field = || fields.next().filter(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));
         let (marks, bytes, generation) = (field()?, field()?, field()?);
-        let cursor = Self { marks: marks.parse().ok()?, bytes: bytes.parse().ok()?, generation: generation.parse().ok()? };
+        let cursor =
+            Self { marks: marks.parse().ok()?, bytes: bytes.parse().ok()?, generation: generation.parse().ok()? };
         fields.next().is_none().then_some(cursor)
     }
 }

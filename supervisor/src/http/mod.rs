@@ -1,1 +1,7 @@
-//! http
+//! HTTP: the rooms between a socket and a [`Call`](crate::dialect::Call).
+
+pub mod body;
+mod deadline;
+pub mod guard;
+pub mod listen;
+pub mod reply;

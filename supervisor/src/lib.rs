@@ -6,6 +6,7 @@
 pub mod a2a;
 pub mod admission;
 pub mod audit;
+pub mod card;
 pub mod config;
 pub mod dialect;
 pub mod http;

@@ -1,2 +1,7 @@
-//! musegate
-fn main() {}
+//! `musegate`: the operator's and user's command. A few lines over the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    musegate::main()
+}

@@ -1,1 +1,2 @@
 //! muse-stub
+pub fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }

@@ -1,177 +1,41 @@
 //! From the bytes of a request to a [`Call`], and from the core's answer back to bytes in the shape that was asked for.
 //!
-//! Three versions of A2A speak over two bindings. Which one is meant is decided by path, method name and header
-//! (`a2a.md` §1.6), never by guessing; each has one file. The core knows none of them.
+//! Three versions of A2A speak over two bindings. Which one is meant is decided by path, method name and header, never
+//! by guessing; each has one folder. All of it is functions of bytes: no clock, no I/O, no state. The core knows none of
+//! the dialects, and they know nothing of the core but its types.
 
-use crate::a2a::{ContextId, Json, Message, TaskId, TaskState, Timestamp};
+mod body;
+mod call;
+mod edition;
+mod fields;
+pub(crate) mod json;
+mod metadata;
+mod method;
+mod refuse;
+mod reply;
+mod rest;
+mod rpc;
+mod time;
+mod v1;
 
-/// Which edition of A2A the client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Version {
-    /// 1.0 and 1.0.1.
-    V1,
-    /// 0.2 and 0.3.
-    V03,
-    /// 0.1, the dialect of spring 2025.
-    Early,
-}
+pub use call::{Binding, Call, ListTasks, Operation, PushConfig, ReplyTo, SendMessage, Version};
+pub use edition::extension;
+pub(crate) use method::Method;
+pub use reply::{Page, Rejection};
 
-/// How it is carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binding {
-    /// JSON-RPC 2.0 over HTTP.
-    JsonRpc,
-    /// HTTP+JSON (REST).
-    Rest,
-}
+use crate::http::router::Route;
+use crate::refusal::Refusal;
+use hyper::HeaderMap;
 
-/// What is asked, and how to answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// What is asked.
-    pub operation: Operation,
-    /// How to answer.
-    pub reply: ReplyTo,
-}
-
-/// The shape of the answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReplyTo {
-    /// Edition.
-    pub version: Version,
-    /// Carrier.
-    pub binding: Binding,
-    /// The JSON-RPC id as it stood in the request: a JSON string, number or null.
-    pub id: Json,
-    /// Extensions that the client named and we activate.
-    pub extensions: Vec<&'static str>,
-    /// The client's own task id in the early dialect.
-    pub early_id: Option<String>,
-    /// REST: answer as `application/a2a+json`.
-    pub a2a_json: bool,
-}
-
-/// The operations of the specification, §3.1.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Operation {
-    /// §3.1.1
-    SendMessage(Box<SendMessage>),
-    /// §3.1.2
-    SendStreamingMessage(Box<SendMessage>),
-    /// §3.1.3
-    GetTask {
-        /// Which.
-        id: TaskId,
-        /// Most entries of history; none said: all that is kept.
-        history_length: Option<u32>,
-    },
-    /// §3.1.4
-    ListTasks(ListTasks),
-    /// §3.1.5
-    CancelTask {
-        /// Which.
-        id: TaskId,
-    },
-    /// §3.1.6
-    SubscribeToTask {
-        /// Which.
-        id: TaskId,
-    },
-    /// §3.1.7
-    CreatePushConfig {
-        /// Of which task.
-        task: TaskId,
-        /// What to set.
-        config: PushConfig,
-    },
-    /// §3.1.8; `config` may be absent in 0.3: the only one.
-    GetPushConfig {
-        /// Of which task.
-        task: TaskId,
-        /// Which.
-        config: Option<String>,
-    },
-    /// §3.1.9
-    ListPushConfigs {
-        /// Of which task.
-        task: TaskId,
-    },
-    /// §3.1.10
-    DeletePushConfig {
-        /// Of which task.
-        task: TaskId,
-        /// Which.
-        config: String,
-    },
-    /// §3.1.11
-    GetExtendedAgentCard,
-}
-
-impl Operation {
-    /// The specification's name.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::SendMessage(_) => "SendMessage",
-            Self::SendStreamingMessage(_) => "SendStreamingMessage",
-            Self::GetTask { .. } => "GetTask",
-            Self::ListTasks(_) => "ListTasks",
-            Self::CancelTask { .. } => "CancelTask",
-            Self::SubscribeToTask { .. } => "SubscribeToTask",
-            Self::CreatePushConfig { .. } => "CreateTaskPushNotificationConfig",
-            Self::GetPushConfig { .. } => "GetTaskPushNotificationConfig",
-            Self::ListPushConfigs { .. } => "ListTaskPushNotificationConfigs",
-            Self::DeletePushConfig { .. } => "DeleteTaskPushNotificationConfig",
-            Self::GetExtendedAgentCard => "GetExtendedAgentCard",
-        }
+/// Reads a request of which all bytes are there. `query` is the part of the target after `?`.
+///
+/// # Errors
+/// A [`Rejection`]: the [`Refusal`], and the shape to say it in, with the request's id as soon as one was legible.
+pub fn decode(route: &Route, headers: &HeaderMap, query: Option<&str>, body: &[u8]) -> Result<Call, Rejection> {
+    match route {
+        Route::Rpc => rpc::decode(headers, query, body),
+        Route::Rest { version, call } => rest::decode(*version, call, headers, query, body),
+        // A card is no call: it has no body and asks for no Task.
+        Route::Card(_) => Err(Rejection::new(ReplyTo::for_route(route), Refusal::NoRoute)),
     }
-}
-
-/// §3.2.1
-#[derive(Clone, Debug, PartialEq)]
-pub struct SendMessage {
-    /// What is said.
-    pub message: Message,
-    /// Media types the client takes; empty: any.
-    pub accepted_output_modes: Vec<String>,
-    /// Most entries of history in the answer.
-    pub history_length: Option<u32>,
-    /// Answer as soon as the Task exists.
-    pub return_immediately: bool,
-    /// Set with the Task.
-    pub push: Option<PushConfig>,
-    /// A digest of the whole message as it was sent, for telling a repeat from another message under the same id.
-    pub digest: [u8; 32],
-}
-
-/// §3.1.4
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ListTasks {
-    /// Only of this conversation.
-    pub context_id: Option<ContextId>,
-    /// Only in this state.
-    pub state: Option<TaskState>,
-    /// 1 to 100; none said: 50.
-    pub page_size: Option<u32>,
-    /// From an earlier answer.
-    pub page_token: Option<String>,
-    /// Most entries of history each.
-    pub history_length: Option<u32>,
-    /// Only with a status at or after this.
-    pub status_after: Option<Timestamp>,
-    /// Whether artifacts are shown.
-    pub include_artifacts: bool,
-}
-
-/// §4.3.1
-#[derive(Clone, Debug, PartialEq)]
-pub struct PushConfig {
-    /// Unique within its Task; ours when none was said.
-    pub id: Option<String>,
-    /// Where to.
-    pub url: String,
-    /// Sent back with each notification.
-    pub token: Option<String>,
-    /// HTTP authentication for the webhook: scheme and credentials.
-    pub authentication: Option<(String, Option<String>)>,
 }

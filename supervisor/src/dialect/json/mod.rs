@@ -1,0 +1,13 @@
+//! JSON, read strictly and written directly.
+//!
+//! Promises: one pass, no recursion past [`MAX_DEPTH`], no more than [`MAX_NODES`] values, no key twice, no text that
+//! is not Unicode, nothing after the end. What is read keeps its place in the request, so that an id can be echoed byte
+//! for byte and a message can be digested as it was sent. It refuses to know what any member means.
+
+mod read;
+mod value;
+mod write;
+
+pub(crate) use read::{Flaw, parse};
+pub(crate) use value::{Kind, Value};
+pub(crate) use write::{Out, escape};

@@ -1,0 +1,237 @@
+//! The core's answer in the shape that was asked for: envelope, content type, headers. What stands inside, the folder of
+//! the edition writes.
+
+use super::call::{Binding, PushConfig, ReplyTo, Version};
+use super::json::Out;
+use super::{refuse, v1};
+use crate::a2a::{Json, Message, Task, TaskId};
+use crate::http::reply::Reply;
+use crate::http::router::Route;
+use crate::refusal::Refusal;
+use bytes::{Bytes, BytesMut};
+use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue};
+use std::sync::Arc;
+
+/// `Content-Type` of a stream.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+const JSON: &str = "application/json";
+const A2A_JSON: &str = "application/a2a+json";
+
+/// A no, and the shape to say it in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejection {
+    /// The shape.
+    pub reply: ReplyTo,
+    /// The no.
+    pub refusal: Refusal,
+}
+
+impl Rejection {
+    pub(super) const fn new(reply: ReplyTo, refusal: Refusal) -> Self {
+        Self { reply, refusal }
+    }
+}
+
+/// One page of ListTasks, spec §3.1.4.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'p> {
+    /// Newest status first, without artifacts unless they were asked for.
+    pub tasks: &'p [Task],
+    /// For the next page; empty on the last.
+    pub next_page_token: &'p str,
+    /// As asked for, or the default.
+    pub page_size: u32,
+    /// All that match.
+    pub total_size: usize,
+}
+
+/// The ids of a Task as its client knows them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'t> {
+    pub(crate) task: &'t str,
+    pub(crate) context: &'t str,
+}
+
+impl<'t> Shown<'t> {
+    pub(crate) fn of(task: &'t Task) -> Self {
+        Self { task: &task.id.0, context: &task.context_id.0 }
+    }
+}
+
+impl ReplyTo {
+    /// The shape of what is said before the body is read: the edition of the path, and no id.
+    #[must_use]
+    pub fn for_route(route: &Route) -> Self {
+        let (version, binding) = match route {
+            Route::Rpc => (Version::V1, Binding::JsonRpc),
+            Route::Rest { version, .. } => (*version, Binding::Rest),
+            Route::Card(_) => (Version::V1, Binding::Rest),
+        };
+        Self::new(version, binding)
+    }
+
+    pub(super) fn new(version: Version, binding: Binding) -> Self {
+        let id = Json("null".into());
+        Self { version, binding, id, extensions: Vec::new(), early_id: None, a2a_json: false, streams: false }
+    }
+
+    /// The same for a Task that was made in the early dialect.
+    #[must_use]
+    pub fn as_early(mut self) -> Self {
+        self.version = Version::Early;
+        self
+    }
+
+    /// The answer to SendMessage, when it is a Task.
+    #[must_use]
+    pub fn sent_task(&self, task: &Task) -> Reply {
+        self.ok(|out| match self.version {
+            Version::V1 => out.object(|out| {
+                out.name("task");
+                v1::write::task(out, self.shown(task), task);
+            }),
+            Version::V03 | Version::Early => {}
+        })
+    }
+
+    /// The answer to SendMessage, when it is a Message and no Task is shown.
+    #[must_use]
+    pub fn sent_message(&self, message: &Message) -> Reply {
+        self.ok(|out| match self.version {
+            Version::V1 => out.object(|out| {
+                out.name("message");
+                v1::write::message(out, message);
+            }),
+            Version::V03 | Version::Early => {}
+        })
+    }
+
+    /// The answer to GetTask and CancelTask.
+    #[must_use]
+    pub fn task(&self, task: &Task) -> Reply {
+        self.ok(|out| match self.version {
+            Version::V1 => v1::write::task(out, self.shown(task), task),
+            Version::V03 | Version::Early => {}
+        })
+    }
+
+    /// The answer to ListTasks.
+    #[must_use]
+    pub fn list(&self, page: &Page<'_>) -> Reply {
+        self.ok(|out| v1::write::page(out, page))
+    }
+
+    /// The answer to the making and to the getting of a push configuration. Secrets are left out.
+    #[must_use]
+    pub fn push_config(&self, task: &TaskId, config: &PushConfig) -> Reply {
+        self.ok(|out| v1::write::push_config(out, &task.0, config))
+    }
+
+    /// The answer to ListTaskPushNotificationConfigs.
+    #[must_use]
+    pub fn push_list(&self, task: &TaskId, configs: &[Arc<PushConfig>]) -> Reply {
+        self.ok(|out| {
+            out.object(|out| out.each_in("configs", configs, |out, one| v1::write::push_config(out, &task.0, one)));
+        })
+    }
+
+    /// The answer to DeleteTaskPushNotificationConfig.
+    #[must_use]
+    pub fn empty(&self) -> Reply {
+        self.ok(|out| out.object(|_| {}))
+    }
+
+    /// The answer to GetExtendedAgentCard: a card that is JSON already.
+    #[must_use]
+    pub fn card(&self, card: &Bytes) -> Reply {
+        if self.binding == Binding::Rest {
+            return self.finish(StatusCode::OK, card.clone());
+        }
+        self.ok(|out| out.raw(card))
+    }
+
+    /// A no. Complete in every case: also a 401 or a 503 of the JSON-RPC binding has an error object, with the
+    /// request's id where it is known.
+    #[must_use]
+    pub fn refusal(&self, refusal: &Refusal) -> Reply {
+        let row = refusal.row();
+        let mut body = BytesMut::with_capacity(512);
+        let mut out = Out(&mut body);
+        let status = match (self.binding, self.version) {
+            (Binding::JsonRpc, version) => {
+                // A client that waits for events finds an error only in an event.
+                let event = self.streams && row.rpc_http == 200;
+                out.raw(if event { b"data: " } else { b"" });
+                self.envelope(&mut out, "error", |out| refuse::rpc_error(out, version, refusal));
+                out.raw(if event { b"\n\n" } else { b"" });
+                row.rpc_http
+            }
+            (Binding::Rest, Version::V1) => {
+                refuse::status_body(&mut out, refusal);
+                row.http
+            }
+            (Binding::Rest, version) => {
+                refuse::old_body(&mut out, version, refusal);
+                row.http
+            }
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut reply = self.finish(status, body.freeze()).with_refusal_headers(refusal);
+        if self.streams && self.binding == Binding::JsonRpc && status == StatusCode::OK {
+            reply.content_type = EVENT_STREAM;
+        }
+        reply
+    }
+
+    /// Headers that belong to every answer in this shape, streams included.
+    #[must_use]
+    pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        let name = match self.version {
+            Version::V1 => "a2a-extensions",
+            Version::V03 | Version::Early => "x-a2a-extensions",
+        };
+        let activated = self.extensions.join(", ");
+        let value = HeaderValue::from_str(&activated).ok().filter(|_| !activated.is_empty());
+        value.map(|value| (HeaderName::from_static(name), value)).into_iter().collect()
+    }
+
+    /// The ids under which this client knows a Task.
+    pub(crate) fn shown<'t>(&'t self, task: &'t Task) -> Shown<'t> {
+        self.shown_as(&task.id.0, &task.context_id.0)
+    }
+
+    pub(crate) fn shown_as<'t>(&'t self, task: &'t str, context: &'t str) -> Shown<'t> {
+        let early = self.early_id.as_deref().filter(|_| self.version == Version::Early);
+        Shown { task: early.unwrap_or(task), context }
+    }
+
+    /// `{"jsonrpc":"2.0","id":…,"result":…}`
+    pub(crate) fn envelope(&self, out: &mut Out<'_>, member: &str, inside: impl FnOnce(&mut Out<'_>)) {
+        out.object(|out| {
+            out.string_in("jsonrpc", "2.0");
+            out.raw_in("id", &self.id.0);
+            out.name(member);
+            inside(out);
+        });
+    }
+
+    /// What `inside` writes, bare or in the envelope.
+    pub(crate) fn result(&self, out: &mut Out<'_>, inside: impl FnOnce(&mut Out<'_>)) {
+        match self.binding {
+            Binding::JsonRpc => self.envelope(out, "result", inside),
+            Binding::Rest => inside(out),
+        }
+    }
+
+    fn ok(&self, inside: impl FnOnce(&mut Out<'_>)) -> Reply {
+        let mut body = BytesMut::with_capacity(1024);
+        self.result(&mut Out(&mut body), inside);
+        self.finish(StatusCode::OK, body.freeze())
+    }
+
+    fn finish(&self, status: StatusCode, body: Bytes) -> Reply {
+        let content_type = if self.a2a_json && self.binding == Binding::Rest { A2A_JSON } else { JSON };
+        Reply { status, content_type, headers: self.headers(), body }
+    }
+}

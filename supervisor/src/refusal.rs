@@ -89,7 +89,7 @@ pub enum Refusal {
     ExtendedCardNotConfigured,
     /// -32008. Says which extension.
     ExtensionSupportRequired(String),
-    /// -32009. Says which version.
+    /// -32009. Says which version was meant, and what to send instead.
     VersionNotSupported(String),
 
     /// Ours: -32603 with an incident id.
@@ -242,9 +242,7 @@ impl fmt::Display for Refusal {
             Self::InvalidAgentResponse => f.write_str("the agent's answer was not valid"),
             Self::ExtendedCardNotConfigured => f.write_str("there is no extended card"),
             Self::ExtensionSupportRequired(uri) => write!(f, "the extension {uri} must be named in A2A-Extensions"),
-            Self::VersionNotSupported(version) => {
-                write!(f, "A2A version {version} is not supported here; 1.0 and 0.3 are")
-            }
+            Self::VersionNotSupported(what) => write!(f, "A2A version not supported: {what}"),
             Self::Fault { incident } => {
                 write!(f, "something went wrong here; the operator finds it as incident {incident}")
             }

@@ -4,7 +4,7 @@
 use super::call::{Binding, PushConfig, ReplyTo, Version};
 use super::json::Out;
 use super::{refuse, v1};
-use crate::a2a::{Json, Message, Task, TaskId};
+use crate::a2a::{Event, Json, Message, Task, TaskId};
 use crate::http::reply::Reply;
 use crate::http::router::Route;
 use crate::refusal::Refusal;
@@ -14,7 +14,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
 
 /// `Content-Type` of a stream.
-pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+pub const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 const A2A_JSON: &str = "application/a2a+json";
 
@@ -156,32 +156,46 @@ impl ReplyTo {
     #[must_use]
     pub fn refusal(&self, refusal: &Refusal) -> Reply {
         let row = refusal.row();
+        let status = if self.binding == Binding::JsonRpc { row.rpc_http } else { row.http };
+        // A client that waits for events finds an error only in an event.
+        let as_event = self.streams && self.binding == Binding::JsonRpc && status == 200;
         let mut body = BytesMut::with_capacity(512);
-        let mut out = Out(&mut body);
-        let status = match (self.binding, self.version) {
-            (Binding::JsonRpc, version) => {
-                // A client that waits for events finds an error only in an event.
-                let event = self.streams && row.rpc_http == 200;
-                out.raw(if event { b"data: " } else { b"" });
-                self.envelope(&mut out, "error", |out| refuse::rpc_error(out, version, refusal));
-                out.raw(if event { b"\n\n" } else { b"" });
-                row.rpc_http
-            }
-            (Binding::Rest, Version::V1) => {
-                refuse::status_body(&mut out, refusal);
-                row.http
-            }
-            (Binding::Rest, version) => {
-                refuse::old_body(&mut out, version, refusal);
-                row.http
-            }
-        };
+        body.extend_from_slice(if as_event { b"data: " } else { b"" });
+        self.error(&mut Out(&mut body), refusal);
+        body.extend_from_slice(if as_event { b"\n\n" } else { b"" });
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = self.finish(status, body.freeze()).with_refusal_headers(refusal);
-        if self.streams && self.binding == Binding::JsonRpc && status == StatusCode::OK {
+        if as_event {
             reply.content_type = EVENT_STREAM;
         }
         reply
+    }
+
+    /// The inside of a no.
+    pub(crate) fn error(&self, out: &mut Out<'_>, refusal: &Refusal) {
+        match (self.binding, self.version) {
+            (Binding::JsonRpc, version) => {
+                self.envelope(out, "error", |out| refuse::rpc_error(out, version, refusal));
+            }
+            (Binding::Rest, Version::V1) => refuse::status_body(out, refusal),
+            (Binding::Rest, version) => refuse::old_body(out, version, refusal),
+        }
+    }
+
+    /// The inside of an event.
+    pub(crate) fn event(&self, out: &mut Out<'_>, shown: Shown<'_>, event: &Event) {
+        self.result(out, |out| match self.version {
+            Version::V1 => v1::write::event(out, shown, event),
+            Version::V03 | Version::Early => {}
+        });
+    }
+
+    /// The inside of an event that appends to the answer; `text` writes the inside of a string.
+    pub(crate) fn chunk(&self, out: &mut Out<'_>, shown: Shown<'_>, text: impl FnOnce(&mut Out<'_>)) {
+        self.result(out, |out| match self.version {
+            Version::V1 => v1::write::chunk(out, shown, text),
+            Version::V03 | Version::Early => {}
+        });
     }
 
     /// Headers that belong to every answer in this shape, streams included.

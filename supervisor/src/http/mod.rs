@@ -5,3 +5,5 @@ mod deadline;
 pub mod guard;
 pub mod listen;
 pub mod reply;
+pub mod router;
+pub mod sse;

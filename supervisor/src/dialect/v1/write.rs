@@ -147,9 +147,9 @@ fn artifact_update(
     });
 }
 
-/// A piece of the answer as a whole event; `text` writes the inside of its string.
-pub(crate) fn chunk(out: &mut Out<'_>, shown: Shown<'_>, append: bool, last: bool, text: impl FnOnce(&mut Out<'_>)) {
-    out.object(|out| answer_update(out, shown, append, last, text));
+/// A piece of the answer that another one follows; `text` writes the inside of its string.
+pub(crate) fn chunk(out: &mut Out<'_>, shown: Shown<'_>, text: impl FnOnce(&mut Out<'_>)) {
+    out.object(|out| answer_update(out, shown, true, false, text));
 }
 
 fn answer_update(out: &mut Out<'_>, shown: Shown<'_>, append: bool, last: bool, text: impl FnOnce(&mut Out<'_>)) {

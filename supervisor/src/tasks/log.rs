@@ -16,8 +16,6 @@ use std::sync::Arc;
 pub const MAX_PROGRESS: usize = 512;
 /// Most text of one [`Event::Chunk`], bytes.
 pub const MAX_CHUNK: usize = 64 * 1024;
-/// A line longer than this is said in pieces also to a reader of whole lines.
-pub const MAX_LINE: u64 = 16 * 1024;
 
 /// How much of the answer a reader hears before it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,16 +174,10 @@ impl Log {
             Some(mark) if mark.generation != self.generation => return None,
             Some(mark) if pace == Pace::Lines => mark.at_line,
             Some(mark) => mark.at,
-            None if pace == Pace::Lines && self.sealed.is_none() => self.whole_lines(here),
+            None if pace == Pace::Lines => self.rope.line_end(),
             None => self.rope.end(),
         };
         (!self.held && until > here).then_some(until)
-    }
-
-    fn whole_lines(&self, here: u64) -> u64 {
-        let end = self.rope.end();
-        let line = self.rope.line_end();
-        if end.saturating_sub(line.max(here)) > MAX_LINE { end } else { line }
     }
 
     /// Bytes of the present answer that a reader has.
@@ -300,3 +292,6 @@ impl Until {
         state.is_terminal() || (matches!(self, Self::Interrupted) && state.is_interrupted())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// Text is moved out of the growing end in pieces of about this size, bytes.
 const PIECE: usize = 16 * 1024;
+/// A line longer than this is cut for readers of whole lines, bytes.
+pub(super) const MAX_LINE: u64 = 16 * 1024;
 
 #[derive(Debug)]
 struct Piece {
@@ -57,7 +59,7 @@ impl Rope {
         self.kept_end.unwrap_or_else(|| self.end())
     }
 
-    /// Just behind the last line feed.
+    /// Up to where a reader of whole lines may hear: just behind the last line feed, unless a line is too long.
     pub(super) fn line_end(&self) -> u64 {
         self.line_end
     }
@@ -83,6 +85,9 @@ impl Rope {
             self.line_end = self.tail_start.saturating_add(before.saturating_add(at).saturating_add(1) as u64);
         }
         let added = new.len() as u64;
+        if self.end().saturating_sub(self.line_end) > MAX_LINE {
+            self.line_end = self.end();
+        }
         if self.tail.len() >= PIECE {
             self.freeze();
         }

@@ -311,7 +311,7 @@ fn jobs(section: &mut Section<'_>) -> Option<Jobs> {
         section.number("slots", 1, 1..=MAX_JOBS as u64, "Jobs at once. One more is told that the agent is busy.");
     let scratch = section.text(
         "scratch",
-        Some("/run/musegate/jobs"),
+        Some("/run/musegate-jobs"),
         "an absolute path",
         "Where each job has a private folder, best on a memory file system. The worker makes it, and sweeps it at its start.",
         check::absolute,

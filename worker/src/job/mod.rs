@@ -1,1 +1,3 @@
-//! job
+//! One job: from what was asked to how it ended.
+
+pub mod prompt;

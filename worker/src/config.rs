@@ -6,6 +6,7 @@
 
 mod check;
 
+use crate::redact::{ExtraPattern, MAX_EXTRA};
 use musegate_protocol::message::{JobLimits, Layer, MAX_JOBS};
 use musegate_settings::{Declared, Problems, Section, Settings};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,8 @@ pub struct Config {
     pub limits: Limits,
     /// Layers that may be missing.
     pub allow_weak: Vec<Layer>,
-    /// Regular expressions of secrets beyond the built-in rules.
-    pub redact: Vec<String>,
+    /// Shapes of secrets beyond the built-in ones.
+    pub redact: Vec<ExtraPattern>,
     /// The log on stderr.
     pub log: Log,
 }
@@ -220,13 +221,17 @@ impl Config {
             "Layers of confinement that may be missing on this machine. Without their word here the worker refuses to start.",
             check::layer,
         );
-        let redact = settings.section("redaction").list(
+        let mut redaction = settings.section("redaction");
+        let redact = redaction.list(
             "patterns",
             &[],
-            "regular expressions that match no empty text",
-            "Further texts to redact from answers, beside the built-in rules and the worker's own secrets.",
+            "shapes such as \"acme=AC-[A-Z0-9]{16,}\": a kind, a literal, an alphabet, a count; at most 8",
+            "Further shapes of secrets to redact from answers, beside the built-in ones and the worker's own secrets.",
             check::pattern,
         );
+        if redact.len() > MAX_EXTRA {
+            redaction.problem("patterns", format!("has {}, there may be {MAX_EXTRA}", redact.len()));
+        }
         let log = log(&mut settings.section("log"));
         Some(Self { allow_root, socket: socket?, muse: muse?, jobs: jobs?, limits, allow_weak, redact, log })
     }

@@ -1,8 +1,8 @@
 //! What a text among the settings must be. Each error is a lowercase fragment that says what to write instead.
 
+use crate::redact::ExtraPattern;
 use musegate_protocol::message::Layer;
 use nix::unistd::User;
-use regex::Regex;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -60,13 +60,6 @@ pub(super) fn layer(text: &str) -> Result<Layer, String> {
     })
 }
 
-pub(super) fn pattern(text: &str) -> Result<String, String> {
-    let regex = Regex::new(text).map_err(|error| {
-        let what = error.to_string();
-        format!("is no regular expression: {}", what.lines().last().unwrap_or_default().trim())
-    })?;
-    if regex.is_match("") {
-        return Err("matches the empty text".into());
-    }
-    Ok(text.to_owned())
+pub(super) fn pattern(text: &str) -> Result<ExtraPattern, String> {
+    ExtraPattern::parse(text).map_err(|error| error.to_string())
 }

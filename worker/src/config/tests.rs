@@ -79,10 +79,11 @@ fn a_model_that_looks_like_a_flag_is_refused() {
 }
 
 #[test]
-fn a_pattern_must_compile_and_must_not_match_nothing() {
-    assert_eq!(problems("[redaction]\npatterns = [\"(\"]").len(), 1);
-    assert_eq!(problems("[redaction]\npatterns = [\"a*\"]").len(), 1);
-    assert_eq!(parse("[redaction]\npatterns = [\"ACME-[0-9]{8}\"]").unwrap().redact.len(), 1);
+fn a_pattern_has_a_kind_a_literal_an_alphabet_and_a_count() {
+    assert!(problems("[redaction]\npatterns = [\"(.*)+\"]")[0].contains("KIND=LITERAL"));
+    let list = |n: usize| format!("[redaction]\npatterns = [{}]", "\"acme=AC-[A-Z0-9]{16,}\",".repeat(n));
+    assert_eq!(parse(&list(8)).unwrap().redact.len(), 8);
+    assert!(problems(&list(9))[0].contains("there may be 8"));
 }
 
 #[test]

@@ -11,15 +11,17 @@ mod connection;
 pub(crate) mod hand;
 mod outbox;
 mod socket;
+mod start;
 #[cfg(test)]
 mod tests;
 
 pub use connect::Connector;
 use musegate_protocol::bounded::{Blob, FileName, Label, Text};
 use musegate_protocol::message::{
-    CancelReason, HelloAck, JobId, MAX_CHUNK, Outcome, Progress, RefuseReason, StartJob,
+    CancelReason, HelloAck, JobId, MAX_CHUNK, Outcome, Progress, RefuseReason,
 };
 use outbox::Outbox;
+pub use start::{Frame, Start};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +137,3 @@ impl Link {
         self.outbox.credit(job, bytes);
     }
 }
-
-/// A job that may be handed over.
-#[derive(Debug)]
-pub struct Start(Box<StartJob>);

@@ -5,6 +5,9 @@
 //! cleaned once is not changed by cleaning it again; the output is the same for every cutting of a stream. Refuses to
 //! normalise: letters are never rewritten. What may stay and where: `docs/redaction.md`.
 
+pub mod message;
+
+pub use message::Clean;
 use std::borrow::Cow;
 
 /// What to do with a hidden character.

@@ -85,7 +85,7 @@ impl Config {
 
     /// The addresses beyond loopback: what `main` is loud about.
     pub fn open_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
-        self.listen.addresses.iter().filter(|address| !address.ip().is_loopback())
+        self.listen.addresses.iter().filter(|address| !address.ip().to_canonical().is_loopback())
     }
 
     fn read(settings: &mut Settings, folder: PathBuf) -> Self {

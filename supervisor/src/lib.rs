@@ -6,12 +6,16 @@
 pub mod a2a;
 pub mod admission;
 pub mod audit;
+pub mod bind;
 pub mod card;
 pub mod config;
 pub mod dialect;
 pub mod http;
 pub mod link;
+pub mod logs;
+pub mod notify;
 pub mod refusal;
+pub mod rooms;
 pub mod sanitize;
 pub mod stamp;
 pub mod tasks;

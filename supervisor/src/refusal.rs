@@ -1,6 +1,9 @@
 //! Every way in which the supervisor says no, in one table: what the caller is told, in each binding, and what the
 //! audit calls it. A [`Refusal`] is the caller's to know; a [`Refusal::Fault`] is ours and shows an incident id only.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::time::Duration;
 

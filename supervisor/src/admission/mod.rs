@@ -5,15 +5,18 @@
 //! dialects and Tasks.
 
 mod callers;
+pub mod edit;
 mod grant;
 mod penalty;
 mod rate;
 mod slot;
 pub mod token;
+mod watch;
 
 pub use callers::{Callers, Entry, MAX_CALLERS, MAX_FILE, MAX_TOKENS};
 pub use grant::{Busy, Caller, Chunks, Grant, METHODS, OnLeave};
 pub use slot::Slot;
+pub use watch::watch;
 
 use crate::config::Config;
 use crate::refusal::Refusal;

@@ -84,7 +84,7 @@ pub(super) fn write(content: &Content<'_>, form: Form) -> String {
                 put(name, json!(url));
             }
         }
-        if let Some((organization, url)) = &agent.provider {
+        if let Some((organization, url)) = &agent.organization {
             put("provider", json!({ "organization": organization, "url": url }));
         }
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 pub struct Agent {
     /// For people.
     pub name: String,
-    /// For people and models; a sentence on what an answer is gets appended.
+    /// For people and agents; a sentence on what an answer is gets appended.
     pub description: String,
     /// Organization and URL, both or none.
-    pub provider: Option<(String, String)>,
+    pub organization: Option<(String, String)>,
     /// Where to read more.
     pub documentation_url: Option<String>,
     /// A picture.
@@ -56,11 +56,11 @@ pub struct Skill {
     pub id: String,
     /// For people.
     pub name: String,
-    /// For people and models.
+    /// For people and agents.
     pub description: String,
     /// For searching.
     pub tags: Vec<String>,
-    /// For people and models.
+    /// For people and agents.
     pub examples: Vec<String>,
     /// Media types taken; empty: the agent's.
     pub input_modes: Vec<String>,
@@ -77,10 +77,10 @@ const MODES: &str = "media types";
 impl Agent {
     pub(super) fn read(settings: &mut Settings) -> Self {
         let mut s = settings.section("agent");
-        let organization = s.text("provider", None, "text", "who runs this agent; needs provider_url", line);
-        let url = s.text("provider_url", None, "a URL", "home of the provider", web);
+        let organization = s.text("organization", None, "text", "who runs this agent; needs organization_url", line);
+        let url = s.text("organization_url", None, "a URL", "home of who runs this agent", web);
         if organization.is_some() != url.is_some() {
-            s.problem("provider", "provider and provider_url go together");
+            s.problem("organization", "organization and organization_url go together");
         }
         let access = [
             ("minimal", CardAccess::Minimal),
@@ -99,7 +99,7 @@ impl Agent {
                     line,
                 )
                 .unwrap_or_default(),
-            provider: organization.zip(url),
+            organization: organization.zip(url),
             documentation_url: s.text("documentation_url", None, "a URL", "shown in the card", web),
             icon_url: s.text("icon_url", None, "a URL", "shown in the card", web),
             card: s.word("card", CardAccess::Minimal, &access, "what a client without a token sees of the card"),
@@ -154,7 +154,7 @@ impl Skill {
             s.problem("", "a skill's id is 1 to 64 letters, digits and . _ -");
         }
         let name = s.text("name", None, "text", "name in the card; the id when absent", line);
-        let description = s.text("description", None, "text", "what it does, for people and models", line);
+        let description = s.text("description", None, "text", "what it does, for people and agents", line);
         if description.is_none() && s.present() {
             s.problem("description", "is needed");
         }

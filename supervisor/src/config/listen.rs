@@ -9,10 +9,8 @@ use std::time::Duration;
 /// Where and how to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listen {
-    /// Addresses to bind, unless listening sockets are inherited.
+    /// Addresses to bind, unless the service manager hands over listening sockets.
     pub addresses: Vec<SocketAddr>,
-    /// Take the listening sockets of the service manager.
-    pub inherited: bool,
     /// The second setting that an address beyond loopback needs.
     pub open_to_network: bool,
     /// URLs under which clients reach us, first preferred.
@@ -49,8 +47,13 @@ impl Listen {
         let mut s = settings.section("listen");
         let address = |text: &str| text.parse::<SocketAddr>().map_err(|_| "must be IP:PORT".to_owned());
         let listen = Self {
-            addresses: s.list("addresses", &["127.0.0.1:8484"], "IP:PORT each", "addresses to listen on", address),
-            inherited: s.flag("inherited", false, "take the listening sockets that launchd or systemd holds instead"),
+            addresses: s.list(
+                "addresses",
+                &["127.0.0.1:8181"],
+                "IP:PORT each",
+                "where to listen, unless launchd or systemd hands over a listening socket",
+                address,
+            ),
             open_to_network: s.flag(
                 "open_to_network",
                 false,
@@ -102,15 +105,12 @@ impl Listen {
                 "for running requests at a stop",
             ),
         };
-        let open = listen.addresses.iter().any(|address| !address.ip().is_loopback());
+        let open = listen.addresses.iter().any(|address| !address.ip().to_canonical().is_loopback());
         if open && !listen.open_to_network {
             s.problem("addresses", "is beyond loopback; if that is meant, set open_to_network = true as well");
         }
         if open && listen.public_urls.is_empty() {
             s.problem("public_urls", "is needed beside an address beyond loopback, so that Host can be checked");
-        }
-        if listen.addresses.is_empty() && !listen.inherited {
-            s.problem("addresses", "is empty, and no listening socket is inherited");
         }
         listen
     }

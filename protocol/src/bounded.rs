@@ -1,6 +1,9 @@
 //! Values that know their bound. Decoding one is checking it: a length is compared with the bound before a byte of it
 //! is allocated. Written in the codec's legacy form: a length of eight bytes, little endian, then the content.
 
+#[cfg(test)]
+mod tests;
+
 use bincode::de::{BorrowDecoder, Decoder, read::Reader};
 use bincode::enc::{Encoder, write::Writer};
 use bincode::error::{DecodeError, EncodeError};

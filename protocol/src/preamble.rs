@@ -9,6 +9,9 @@
 //! the worker speaks; 2: refused for another reason. Feature bits are for a later version to ask for more; this one asks
 //! for none and ignores those it does not know, as the promise to later ones demands.
 
+#[cfg(test)]
+mod tests;
+
 use crate::message::{InstanceId, MAX_FROM_WORKER, MAX_TO_WORKER, PROTOCOL};
 
 /// Bytes of either preamble.

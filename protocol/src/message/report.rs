@@ -123,3 +123,32 @@ impl Layer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bit and word of each layer are said to other programs and written in settings: they never change.
+    #[test]
+    fn each_layer_keeps_its_bit_and_its_word() {
+        let table = "0 uid-separation, 1 kill-by-pid-namespace, 2 kill-by-landlock, 3 kill-by-cgroup, \
+            4 no-new-privileges, 5 no-capabilities, 6 resource-limits, 7 landlock-files, 8 landlock-tcp, \
+            9 landlock-scope, 10 seccomp, 11 user-namespace, 12 bounded-scratch, 13 ipc-namespace, \
+            14 not-dumpable, 15 closed-descriptors, 16 seatbelt";
+        let ours = Layer::ALL.map(|layer| format!("{} {}", layer as u8, layer.word()));
+        assert_eq!(ours.join(", "), table);
+    }
+
+    #[test]
+    fn a_set_holds_what_was_put_into_it() {
+        for layer in Layer::ALL {
+            let one = Layers::default().with(layer);
+            assert_eq!(one.0, 1 << layer as u8);
+            assert_eq!(one.iter().collect::<Vec<_>>(), [layer]);
+            assert!(Layer::ALL.iter().all(|other| one.has(*other) == (*other == layer)));
+        }
+        let all = Layer::ALL.into_iter().fold(Layers::default(), Layers::with);
+        assert_eq!((all.0, all.iter().count()), ((1 << 17) - 1, 17));
+        assert_eq!(Layers(u64::MAX).iter().count(), 17, "unknown bits are no layers");
+    }
+}

@@ -124,6 +124,21 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The Task that is asked about, where one is.
+    #[must_use]
+    pub const fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::GetTask { id, .. } | Self::CancelTask { id } | Self::SubscribeToTask { id } => Some(id),
+            Self::CreatePushConfig { task, .. }
+            | Self::GetPushConfig { task, .. }
+            | Self::ListPushConfigs { task }
+            | Self::DeletePushConfig { task, .. } => Some(task),
+            Self::SendMessage(_) | Self::SendStreamingMessage(_) | Self::ListTasks(_) | Self::GetExtendedAgentCard => {
+                None
+            }
+        }
+    }
+
     /// The specification's name.
     #[must_use]
     pub const fn name(&self) -> &'static str {

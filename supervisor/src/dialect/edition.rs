@@ -66,13 +66,13 @@ fn unsupported(what: &str) -> Refusal {
 pub(super) fn check(family: Version, asked: Option<Version>, name: &str) -> Result<(), Refusal> {
     let why = match (family, asked) {
         (Version::V1, None) => {
-            format!("0.3, which a missing A2A-Version header means; {name} is of 1.0: add the header A2A-Version: 1.0")
+            format!("0.3 is what a missing A2A-Version header means, and {name} is of 1.0: send A2A-Version: 1.0")
         }
         (_, None) => return Ok(()),
         (family, Some(asked)) if family == asked => return Ok(()),
         (family, Some(asked)) => {
             let (family, asked) = (family.word(), asked.word());
-            format!("{asked} has no {name}; it is of {family}: send the header A2A-Version: {family}")
+            format!("{asked} is asked for, and {name} is of {family}: send A2A-Version: {family}")
         }
     };
     Err(Refusal::VersionNotSupported(why))
@@ -93,9 +93,12 @@ pub(super) fn wants_events(headers: &HeaderMap) -> bool {
 
 /// Whether the client names this type among what it accepts; `*/*` names none.
 pub(super) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(',')).any(|range| {
-        range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
-    })
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .any(|range| range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type))
 }
 
 /// What the body says it is. JSON of any kind will do, and so will silence.

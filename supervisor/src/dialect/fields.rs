@@ -20,6 +20,8 @@ pub(super) const MAX_ID: usize = 128;
 pub(super) const MAX_NAME: usize = 512;
 /// Longest URL, bytes.
 pub(super) const MAX_URL: usize = 2048;
+/// Most media types, extensions or tasks named in one list.
+pub(super) const MAX_NAMES: usize = 32;
 /// Longest opaque metadata of one object, bytes.
 pub(super) const MAX_METADATA: usize = 64 * 1024;
 
@@ -144,8 +146,13 @@ impl<'d> Fields<'d> {
 
     /// An opaque object; an empty one is none.
     pub(super) fn metadata(&self, name: &str) -> Result<Option<Json>, Refusal> {
+        self.metadata_without(name, "")
+    }
+
+    /// The same, with the member `left_out` left out.
+    pub(super) fn metadata_without(&self, name: &str, left_out: &str) -> Result<Option<Json>, Refusal> {
         let Some(object) = self.object(name)? else { return Ok(None) };
-        let json = object.object.rewritten();
+        let json = object.object.rewritten_without(left_out);
         if json.len() > MAX_METADATA {
             return Err(self.no(name, format!("is longer than {MAX_METADATA} bytes")));
         }
@@ -217,5 +224,5 @@ pub(super) fn whole(text: &str) -> Option<u32> {
     let number = text.parse::<f64>().ok()?;
     let fits = number.fract() == 0.0 && (0.0..=f64::from(MAX)).contains(&number);
     // Exact, since it is whole and below 2³¹.
-    fits.then(|| number as u32)
+    fits.then_some(number as u32)
 }

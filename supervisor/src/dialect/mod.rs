@@ -6,6 +6,7 @@
 
 mod body;
 mod call;
+mod early;
 mod edition;
 mod fields;
 pub(crate) mod json;
@@ -15,14 +16,16 @@ mod refuse;
 mod reply;
 mod rest;
 mod rpc;
+mod shape;
 mod time;
+mod v03;
 mod v1;
 
 pub use call::{Binding, Call, ListTasks, Operation, PushConfig, ReplyTo, SendMessage, Version};
 pub use edition::extension;
 pub(crate) use method::Method;
-pub use reply::{EVENT_STREAM, Page, Rejection};
-pub(crate) use reply::Shown;
+pub use reply::{EVENT_STREAM, Rejection};
+pub use shape::Page;
 
 use crate::http::router::Route;
 use crate::refusal::Refusal;

@@ -3,8 +3,9 @@
 
 use super::call::{Binding, PushConfig, ReplyTo, Version};
 use super::json::Out;
-use super::{refuse, v1};
-use crate::a2a::{Event, Json, Message, Task, TaskId};
+use super::refuse;
+use super::shape::{Page, Shape, Shown};
+use crate::a2a::{Json, Message, Task, TaskId};
 use crate::http::reply::Reply;
 use crate::http::router::Route;
 use crate::refusal::Refusal;
@@ -30,32 +31,6 @@ pub struct Rejection {
 impl Rejection {
     pub(super) const fn new(reply: ReplyTo, refusal: Refusal) -> Self {
         Self { reply, refusal }
-    }
-}
-
-/// One page of ListTasks, spec §3.1.4.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<'p> {
-    /// Newest status first, without artifacts unless they were asked for.
-    pub tasks: &'p [Task],
-    /// For the next page; empty on the last.
-    pub next_page_token: &'p str,
-    /// As asked for, or the default.
-    pub page_size: u32,
-    /// All that match.
-    pub total_size: usize,
-}
-
-/// The ids of a Task as its client knows them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown<'t> {
-    pub(crate) task: &'t str,
-    pub(crate) context: &'t str,
-}
-
-impl<'t> Shown<'t> {
-    pub(crate) fn of(task: &'t Task) -> Self {
-        Self { task: &task.id.0, context: &task.context_id.0 }
     }
 }
 
@@ -86,60 +61,45 @@ impl ReplyTo {
     /// The answer to SendMessage, when it is a Task.
     #[must_use]
     pub fn sent_task(&self, task: &Task) -> Reply {
-        self.ok(|out| match self.version {
-            Version::V1 => out.object(|out| {
-                out.name("task");
-                v1::write::task(out, self.shown(task), task);
-            }),
-            Version::V03 | Version::Early => {}
-        })
+        self.ok(|out| self.shape().sent_task(out, self.shown(task), task))
     }
 
     /// The answer to SendMessage, when it is a Message and no Task is shown.
     #[must_use]
     pub fn sent_message(&self, message: &Message) -> Reply {
-        self.ok(|out| match self.version {
-            Version::V1 => out.object(|out| {
-                out.name("message");
-                v1::write::message(out, message);
-            }),
-            Version::V03 | Version::Early => {}
-        })
+        let task = message.task_id.as_ref().map_or("", |id| &id.0);
+        let context = message.context_id.as_ref().map_or("", |id| &id.0);
+        self.ok(|out| self.shape().sent_message(out, self.shown_as(task, context), message))
     }
 
     /// The answer to GetTask and CancelTask.
     #[must_use]
     pub fn task(&self, task: &Task) -> Reply {
-        self.ok(|out| match self.version {
-            Version::V1 => v1::write::task(out, self.shown(task), task),
-            Version::V03 | Version::Early => {}
-        })
+        self.ok(|out| self.shape().task(out, self.shown(task), task))
     }
 
     /// The answer to ListTasks.
     #[must_use]
     pub fn list(&self, page: &Page<'_>) -> Reply {
-        self.ok(|out| v1::write::page(out, page))
+        self.ok(|out| self.shape().page(out, page))
     }
 
     /// The answer to the making and to the getting of a push configuration. Secrets are left out.
     #[must_use]
     pub fn push_config(&self, task: &TaskId, config: &PushConfig) -> Reply {
-        self.ok(|out| v1::write::push_config(out, &task.0, config))
+        self.ok(|out| self.shape().push_config(out, self.shown_as(&task.0, ""), config))
     }
 
     /// The answer to ListTaskPushNotificationConfigs.
     #[must_use]
     pub fn push_list(&self, task: &TaskId, configs: &[Arc<PushConfig>]) -> Reply {
-        self.ok(|out| {
-            out.object(|out| out.each_in("configs", configs, |out, one| v1::write::push_config(out, &task.0, one)));
-        })
+        self.ok(|out| self.shape().push_list(out, self.shown_as(&task.0, ""), configs))
     }
 
     /// The answer to DeleteTaskPushNotificationConfig.
     #[must_use]
     pub fn empty(&self) -> Reply {
-        self.ok(|out| out.object(|_| {}))
+        self.ok(|out| self.shape().empty(out))
     }
 
     /// The answer to GetExtendedAgentCard: a card that is JSON already.
@@ -182,22 +142,6 @@ impl ReplyTo {
         }
     }
 
-    /// The inside of an event.
-    pub(crate) fn event(&self, out: &mut Out<'_>, shown: Shown<'_>, event: &Event) {
-        self.result(out, |out| match self.version {
-            Version::V1 => v1::write::event(out, shown, event),
-            Version::V03 | Version::Early => {}
-        });
-    }
-
-    /// The inside of an event that appends to the answer; `text` writes the inside of a string.
-    pub(crate) fn chunk(&self, out: &mut Out<'_>, shown: Shown<'_>, text: impl FnOnce(&mut Out<'_>)) {
-        self.result(out, |out| match self.version {
-            Version::V1 => v1::write::chunk(out, shown, text),
-            Version::V03 | Version::Early => {}
-        });
-    }
-
     /// Headers that belong to every answer in this shape, streams included.
     #[must_use]
     pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
@@ -215,9 +159,18 @@ impl ReplyTo {
         self.shown_as(&task.id.0, &task.context_id.0)
     }
 
+    pub(crate) const fn shape(&self) -> Shape {
+        match (self.version, self.binding) {
+            (Version::V1, _) => Shape::V1,
+            (Version::V03, Binding::JsonRpc) => Shape::V03,
+            (Version::V03, Binding::Rest) => Shape::V03Rest,
+            (Version::Early, _) => Shape::Early,
+        }
+    }
+
     pub(crate) fn shown_as<'t>(&'t self, task: &'t str, context: &'t str) -> Shown<'t> {
         let early = self.early_id.as_deref().filter(|_| self.version == Version::Early);
-        Shown { task: early.unwrap_or(task), context }
+        Shown { task: early.unwrap_or(task), context, index: 0 }
     }
 
     /// `{"jsonrpc":"2.0","id":…,"result":…}`

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::json::{self, Kind, Value};
 use super::method::{self, Family, Method};
 use super::reply::Rejection;
-use super::{edition, v1};
+use super::{early, edition, v1, v03};
 use crate::a2a::Json;
 use crate::refusal::Refusal;
 use hyper::HeaderMap;
@@ -46,12 +46,22 @@ fn call(
     };
     edition::check(version, asked, &request.method)?;
     reply.version = version;
-    let _ = shared;
     let none = json::parse(NO_PARAMS).map_err(flawed)?;
     let params = Fields::of(request.params.unwrap_or(none.root()), "params")?.at_top();
     match version {
         Version::V1 => v1::read::operation(method, &params),
-        Version::V03 | Version::Early => Err(Refusal::MethodNotFound),
+        Version::V03 => {
+            let operation = v03::read::operation(method, &params)?;
+            if shared {
+                reply.early_id = operation.task().map(ToString::to_string);
+            }
+            Ok(operation)
+        }
+        Version::Early => {
+            let (operation, name) = early::read::operation(method, &reply.id.0, &params)?;
+            reply.early_id = Some(name);
+            Ok(operation)
+        }
     }
 }
 

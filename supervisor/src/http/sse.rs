@@ -5,9 +5,9 @@
 //! the only form that every client we tried survives. A piece of answer costs its own escaping and two copies of what
 //! stands around it, however long the Task has become. Refuses to know where events come from.
 
-use crate::a2a::{ContextId, Cursor, Event, TaskId};
+use crate::a2a::{ANSWER, ContextId, Cursor, Event, TaskId};
 use crate::dialect::json::{Out, escape};
-use crate::dialect::{ReplyTo, Shown, Version};
+use crate::dialect::{ReplyTo, Version};
 use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use hyper::HeaderMap;
@@ -45,6 +45,8 @@ pub struct Writer {
     task: TaskId,
     context: ContextId,
     opened: bool,
+    /// Artifacts said so far, for the edition that numbers them.
+    artifacts: usize,
     /// What stands around a piece of answer that is neither the first nor the last; made when it is first needed.
     piece: Option<Piece>,
 }
@@ -59,7 +61,14 @@ impl Writer {
     /// Of events of this Task, in this shape.
     #[must_use]
     pub fn new(reply: &ReplyTo, task: &TaskId, context: &ContextId) -> Self {
-        Self { reply: reply.clone(), task: task.clone(), context: context.clone(), opened: false, piece: None }
+        Self {
+            reply: reply.clone(),
+            task: task.clone(),
+            context: context.clone(),
+            opened: false,
+            artifacts: 0,
+            piece: None,
+        }
     }
 
     /// Appends one event; `cursor` is where the stream stands after it. A [`Event::Chunk`]'s bytes must be UTF-8.
@@ -103,10 +112,15 @@ impl Writer {
         }
     }
 
-    fn data(&self, event: &Event, out: &mut BytesMut) {
+    fn data(&mut self, event: &Event, out: &mut BytesMut) {
         out.extend_from_slice(b"data: ");
-        let shown = self.reply.shown_as(&self.task.0, &self.context.0);
-        self.reply.event(&mut Out(out), shown, event);
+        let mut shown = self.reply.shown_as(&self.task.0, &self.context.0);
+        if let Event::Artifact { artifact, .. } = event {
+            // The answer is the first, whether it was said whole or in pieces.
+            shown.index = if artifact.artifact_id == ANSWER { 0 } else { self.artifacts.max(1) };
+            self.artifacts = shown.index + 1;
+        }
+        self.reply.result(&mut Out(out), |out| self.reply.shape().event(out, shown, event));
         out.extend_from_slice(b"\n\n");
     }
 }
@@ -118,10 +132,10 @@ fn id(cursor: Cursor, out: &mut BytesMut) {
 
 /// Writes a piece without text and cuts it where the text belongs.
 fn piece(reply: &ReplyTo, task: &TaskId, context: &ContextId) -> Piece {
-    let shown: Shown<'_> = reply.shown_as(&task.0, &context.0);
+    let shown = reply.shown_as(&task.0, &context.0);
     let mut before = BytesMut::from(&b"data: "[..]);
     let mut at = 0;
-    reply.chunk(&mut Out(&mut before), shown, |out| at = out.0.len());
+    reply.result(&mut Out(&mut before), |out| reply.shape().piece(out, shown, |out| at = out.0.len()));
     let mut after = before.split_off(at.min(before.len()));
     after.extend_from_slice(b"\n\n");
     Piece { before: before.freeze(), after: after.freeze() }

@@ -123,18 +123,20 @@ impl<'d> Value<'d> {
         String::from_utf8(out.into()).unwrap_or_default()
     }
 
+    /// The same, of an object, without its member `left_out`. An empty name leaves out
+    /// nothing.
+    pub(crate) fn rewritten_without(self, left_out: &str) -> String {
+        let mut out = BytesMut::with_capacity(self.raw().len());
+        rewrite_members(
+            self.members().filter(|(key, _)| left_out.is_empty() || key.text().as_deref() != Some(left_out)),
+            &mut out,
+        );
+        String::from_utf8(out.into()).unwrap_or_default()
+    }
+
     fn rewrite(self, out: &mut BytesMut) {
         match self.kind() {
-            Kind::Object => {
-                out.extend_from_slice(b"{");
-                for (index, (key, value)) in self.members().enumerate() {
-                    out.extend_from_slice(if index == 0 { b"" } else { b"," });
-                    key.rewrite(out);
-                    out.extend_from_slice(b":");
-                    value.rewrite(out);
-                }
-                out.extend_from_slice(b"}");
-            }
+            Kind::Object => rewrite_members(self.members(), out),
             Kind::Array => {
                 out.extend_from_slice(b"[");
                 for (index, value) in self.items().enumerate() {
@@ -151,6 +153,17 @@ impl<'d> Value<'d> {
             _ => out.extend_from_slice(self.raw().as_bytes()),
         }
     }
+}
+
+fn rewrite_members<'d>(members: impl Iterator<Item = (Value<'d>, Value<'d>)>, out: &mut BytesMut) {
+    out.extend_from_slice(b"{");
+    for (index, (key, value)) in members.enumerate() {
+        out.extend_from_slice(if index == 0 { b"" } else { b"," });
+        key.rewrite(out);
+        out.extend_from_slice(b":");
+        value.rewrite(out);
+    }
+    out.extend_from_slice(b"}");
 }
 
 /// The reader has checked every escape; what it would have refused is dropped here.

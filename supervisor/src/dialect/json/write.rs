@@ -93,6 +93,14 @@ impl Out<'_> {
         self.raw(b"}");
     }
 
+    /// An array after a name, or alone.
+    pub(crate) fn array(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.comma();
+        self.raw(b"[");
+        inside(self);
+        self.raw(b"]");
+    }
+
     /// A string as an element, or after a name.
     pub(crate) fn string(&mut self, text: &str) {
         self.comma();
@@ -110,9 +118,7 @@ impl Out<'_> {
     /// A member that is an array.
     pub(crate) fn array_in(&mut self, name: &str, inside: impl FnOnce(&mut Self)) {
         self.name(name);
-        self.raw(b"[");
-        inside(self);
-        self.raw(b"]");
+        self.array(inside);
     }
 
     /// A member that is an array, left out when there is nothing in it.
@@ -126,6 +132,14 @@ impl Out<'_> {
     pub(crate) fn string_in(&mut self, name: &str, text: &str) {
         self.name(name);
         self.string(text);
+    }
+
+    /// A member that is a string, whose inside `inside` writes.
+    pub(crate) fn quoted_in(&mut self, name: &str, inside: impl FnOnce(&mut Self)) {
+        self.name(name);
+        self.raw(b"\"");
+        inside(self);
+        self.raw(b"\"");
     }
 
     /// A member that is a string, left out when there is none.

@@ -1,15 +1,12 @@
 //! Requests of A2A 1.0, from the members of `params` or of a REST body to an [`Operation`]. Spec §3.1, §4.
 
-use super::super::fields::{Fields, MAX_ID, MAX_NAME, MAX_URL};
+use super::super::fields::{Fields, MAX_ID, MAX_NAME, MAX_NAMES, MAX_URL};
 use super::super::json::{Kind, Value};
 use super::super::{ListTasks, Method, Operation, PushConfig, SendMessage, time};
 use crate::a2a::{Content, Json, Message, MessageId, Part, Role, TaskState};
 use crate::refusal::Refusal;
 use musegate_protocol::message::MAX_PARTS;
 use sha2::{Digest, Sha256};
-
-/// Most media types in `acceptedOutputModes`, most extensions, most tasks referred to.
-const MAX_NAMES: usize = 32;
 
 /// # Errors
 /// [`Refusal::InvalidParams`] naming the member, or [`Refusal::TaskNotFound`].
@@ -18,10 +15,9 @@ pub(crate) fn operation(method: Method, params: &Fields<'_>) -> Result<Operation
     Ok(match method {
         Method::Send => Operation::SendMessage(Box::new(send(params)?)),
         Method::Stream => Operation::SendStreamingMessage(Box::new(send(params)?)),
-        Method::Get => Operation::GetTask {
-            id: params.required_task_id("id")?,
-            history_length: params.count("historyLength")?,
-        },
+        Method::Get => {
+            Operation::GetTask { id: params.required_task_id("id")?, history_length: params.count("historyLength")? }
+        }
         Method::List => Operation::ListTasks(list(params)?),
         Method::Cancel => Operation::CancelTask { id: params.required_task_id("id")? },
         Method::Subscribe => Operation::SubscribeToTask { id: params.required_task_id("id")? },
@@ -173,7 +169,7 @@ fn state(params: &Fields<'_>, status: Value<'_>) -> Result<Option<TaskState>, Re
         "TASK_STATE_WORKING" | "2" => Ok(Some(TaskState::Working)),
         "TASK_STATE_COMPLETED" | "3" => Ok(Some(TaskState::Completed)),
         "TASK_STATE_FAILED" | "4" => Ok(Some(TaskState::Failed)),
-        "TASK_STATE_CANCELED" | "5" => Ok(Some(TaskState::Canceled)),
+        "TASK_STATE_CANCELED" | "TASK_STATE_CANCELLED" | "5" => Ok(Some(TaskState::Canceled)),
         "TASK_STATE_INPUT_REQUIRED" | "6" => Ok(Some(TaskState::InputRequired)),
         "TASK_STATE_REJECTED" | "7" => Ok(Some(TaskState::Rejected)),
         "TASK_STATE_AUTH_REQUIRED" | "8" => Ok(Some(TaskState::AuthRequired)),

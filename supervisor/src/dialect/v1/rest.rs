@@ -29,9 +29,13 @@ pub(crate) fn operation(call: &RestCall, query: Option<&str>, body: &[u8]) -> Re
         RestCall::PushCreate(id) => {
             Operation::CreatePushConfig { task: task_id(id)?, config: of_body(body, |body| push_config(id, body))? }
         }
-        RestCall::PushGet(id, config) => Operation::GetPushConfig { task: task_id(id)?, config: Some(push_id(config)?) },
+        RestCall::PushGet(id, config) => {
+            Operation::GetPushConfig { task: task_id(id)?, config: Some(push_id(config)?) }
+        }
         RestCall::PushList(id) => Operation::ListPushConfigs { task: task_id(id)? },
-        RestCall::PushDelete(id, config) => Operation::DeletePushConfig { task: task_id(id)?, config: push_id(config)? },
+        RestCall::PushDelete(id, config) => {
+            Operation::DeletePushConfig { task: task_id(id)?, config: push_id(config)? }
+        }
         RestCall::ExtendedCard => Operation::GetExtendedAgentCard,
     })
 }

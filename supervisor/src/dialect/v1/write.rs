@@ -2,7 +2,7 @@
 
 use super::super::call::PushConfig;
 use super::super::json::Out;
-use super::super::reply::{Page, Shown};
+use super::super::shape::Shown;
 use super::super::{metadata, time};
 use crate::a2a::{ANSWER, Artifact, Content, Event, Message, Part, Progress, Role, Status, Task, TaskState};
 use base64::Engine as _;
@@ -114,7 +114,7 @@ pub(crate) fn event(out: &mut Out<'_>, shown: Shown<'_>, event: &Event) {
             artifact_update(out, shown, false, *last, |out| artifact(out, whole));
         }
         Event::Chunk { text, append, last } => {
-            answer_update(out, shown, *append, *last, |out| out.escaped(text));
+            piece(out, shown, *append, *last, |out| out.escaped(text));
         }
     });
 }
@@ -130,13 +130,7 @@ fn status_update(out: &mut Out<'_>, shown: Shown<'_>, said: &Status, progress: O
 }
 
 /// §4.2.2
-fn artifact_update(
-    out: &mut Out<'_>,
-    shown: Shown<'_>,
-    append: bool,
-    last: bool,
-    artifact: impl FnOnce(&mut Out<'_>),
-) {
+fn artifact_update(out: &mut Out<'_>, shown: Shown<'_>, append: bool, last: bool, artifact: impl FnOnce(&mut Out<'_>)) {
     out.object_in("artifactUpdate", |out| {
         out.string_in("taskId", shown.task);
         out.string_in("contextId", shown.context);
@@ -147,34 +141,13 @@ fn artifact_update(
     });
 }
 
-/// A piece of the answer that another one follows; `text` writes the inside of its string.
-pub(crate) fn chunk(out: &mut Out<'_>, shown: Shown<'_>, text: impl FnOnce(&mut Out<'_>)) {
-    out.object(|out| answer_update(out, shown, true, false, text));
-}
-
-fn answer_update(out: &mut Out<'_>, shown: Shown<'_>, append: bool, last: bool, text: impl FnOnce(&mut Out<'_>)) {
+/// The member of a piece of the answer; `text` writes the inside of its string.
+pub(crate) fn piece(out: &mut Out<'_>, shown: Shown<'_>, append: bool, last: bool, text: impl FnOnce(&mut Out<'_>)) {
     artifact_update(out, shown, append, last, |out| {
         out.object(|out| {
             out.string_in("artifactId", ANSWER);
-            out.array_in("parts", |out| {
-                out.object(|out| {
-                    out.name("text");
-                    out.raw(b"\"");
-                    text(out);
-                    out.raw(b"\"");
-                });
-            });
+            out.array_in("parts", |out| out.object(|out| out.quoted_in("text", text)));
         });
-    });
-}
-
-/// §3.1.4: `artifacts` is absent where the core has left them out, `nextPageToken` never is.
-pub(crate) fn page(out: &mut Out<'_>, page: &Page<'_>) {
-    out.object(|out| {
-        out.array_in("tasks", |out| page.tasks.iter().for_each(|one| task(out, Shown::of(one), one)));
-        out.string_in("nextPageToken", page.next_page_token);
-        out.number_in("pageSize", page.page_size);
-        out.number_in("totalSize", page.total_size);
     });
 }
 

@@ -178,6 +178,9 @@ fn the_crate_does_no_io_and_reads_no_clock() {
                 folders.push(path);
                 continue;
             }
+            if path.ends_with("tests.rs") {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).unwrap();
             files += 1;
             for word in [
@@ -195,8 +198,12 @@ fn the_crate_does_no_io_and_reads_no_clock() {
             }
             let names_bincode =
                 text.lines().any(|line| line.contains("bincode::") && !line.trim_start().starts_with("//"));
-            let may = ["codec.rs", "bounded.rs", "message.rs", "outcome.rs", "report.rs"];
-            assert!(!names_bincode || may.iter().any(|name| path.ends_with(name)), "{} names bincode", path.display());
+            let may_name_it = ["codec.rs", "bounded.rs", "message.rs", "outcome.rs", "report.rs"];
+            assert!(
+                !names_bincode || may_name_it.iter().any(|name| path.ends_with(name)),
+                "{} names bincode",
+                path.display()
+            );
         }
     }
     assert!(files >= 10, "{files}");

@@ -5,6 +5,7 @@
 
 pub mod a2a;
 pub mod admission;
+pub mod answer;
 pub mod audit;
 pub mod bind;
 pub mod card;

@@ -27,9 +27,15 @@ pub(crate) use method::Method;
 pub use reply::{EVENT_STREAM, Rejection};
 pub use shape::Page;
 
+use crate::a2a::Part;
 use crate::http::router::Route;
 use crate::refusal::Refusal;
 use hyper::HeaderMap;
+
+/// A part as 1.0 writes it, where nobody is to be told what is wrong with it: in the model's own answer.
+pub(crate) fn part_of_answer(value: json::Value<'_>) -> Option<Part> {
+    v1::read::part(&fields::Fields::of(value, "").ok()?).ok()
+}
 
 /// Reads a request of which all bytes are there. `query` is the part of the target after `?`.
 ///

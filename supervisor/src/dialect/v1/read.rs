@@ -93,7 +93,7 @@ pub(crate) fn parts(
 }
 
 /// §4.1.6: exactly one of four.
-fn part(fields: &Fields<'_>) -> Result<Part, Refusal> {
+pub(crate) fn part(fields: &Fields<'_>) -> Result<Part, Refusal> {
     let text = fields.string("text")?.map(|text| Content::Text(text.into_owned()));
     let raw = fields.bytes("raw")?.map(Content::Raw);
     let url = fields.short("url", MAX_URL)?.map(Content::Url);

@@ -1,1 +1,20 @@
-//! sandbox profiles
+//! Confinement as data, and the little code that applies it.
+//!
+//! Promises: this is the only crate with unsafe code, each use with the fact that makes it sound; what is applied here
+//! is applied by the kernel or reported as missing. Refuses to know Tasks, jobs, settings and the protocol.
+
+pub mod descriptors;
+pub mod fork;
+#[cfg(target_os = "linux")]
+pub mod landlock;
+pub mod listener;
+pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod namespaces;
+pub mod peer;
+pub mod signals;
+pub mod tree;
+
+pub use listener::{Inherited, ListenerError, inherited_listeners};
+pub use memory::{set_not_dumpable, trim_heap};
+pub use peer::{Peer, peer_of};

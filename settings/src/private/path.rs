@@ -15,7 +15,7 @@ const STICKY: u32 = 0o1000;
 
 /// Follows `path` from the root, through its symbolic links, and judges each folder on the way and what is at the end:
 /// it must be ours or root's, and nobody else may write to it. A folder like `/tmp` (open to all, sticky) may be on the
-/// way when what the path names in it is ours. Returns the path without links; it stays true as long as we and root do
+/// way when what the path names in it is ours, or a folder of root's. Returns the path without links; it stays true as long as we and root do
 /// not change it.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn judge_path(path: &Path) -> Result<PathBuf, Refused> {
         let next = at.path.join(&name);
         let meta = look(&next)?;
         if at.shared {
-            ours(&next, &meta)?;
+            settled(&next, &meta)?;
         }
         if !meta.is_symlink() {
             at = Place::judge(next, &meta, ahead.is_empty())?;
@@ -87,8 +87,10 @@ impl Place {
     }
 }
 
-fn ours(path: &Path, meta: &Metadata) -> Result<(), Refused> {
-    if meta.uid() == Uid::effective().as_raw() {
+/// What others cannot have put there: our own, or a folder of root's. A file of root's could be a second name of any
+/// file of root's, made by anybody; a folder has no second name.
+fn settled(path: &Path, meta: &Metadata) -> Result<(), Refused> {
+    if meta.uid() == Uid::effective().as_raw() || (meta.uid() == 0 && meta.is_dir()) {
         return Ok(());
     }
     Err(Refused::Shared { path: path.to_owned() })

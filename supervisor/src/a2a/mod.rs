@@ -166,7 +166,7 @@ pub struct Metadata {
     pub usage: Option<Usage>,
     /// Redacted texts by kind.
     pub redactions: Vec<(String, u32)>,
-    /// Code points that sanitising dropped from the request, by class.
+    /// Code points that sanitising dropped from the request and from the answer, by class.
     pub sanitized: Vec<(&'static str, u32)>,
     /// Milliseconds: waiting for a slot, until the first line, on the wall, awake.
     pub timing: Option<Timing>,
@@ -176,6 +176,18 @@ pub struct Metadata {
     pub retry_after: Option<u32>,
     /// The answer was longer than what is kept.
     pub truncated: bool,
+}
+
+impl Metadata {
+    /// Adds counts of sanitising to those that are there.
+    pub fn add_sanitized(&mut self, counts: impl Iterator<Item = (&'static str, u32)>) {
+        for (class, count) in counts {
+            match self.sanitized.iter_mut().find(|(known, _)| *known == class) {
+                Some((_, sum)) => *sum = sum.saturating_add(count),
+                None => self.sanitized.push((class, count)),
+            }
+        }
+    }
 }
 
 /// Tokens of a Task.

@@ -78,13 +78,13 @@ fn owned(path: &Path, stat: &FileStat, worker: u32) -> Result<(), Untrusted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
     use nix::unistd::{Uid, chown};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
 
     fn chmod(path: &Path, mode: u32) {
-        let mode = Mode::from_bits_truncate(mode.try_into().unwrap());
-        fchmodat(nix::fcntl::AT_FDCWD, path, mode, FchmodatFlags::FollowSymlink).unwrap();
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     }
 
     fn folder() -> (tempfile::TempDir, PathBuf, u32) {

@@ -181,7 +181,7 @@ impl Log {
     }
 
     /// Bytes of the present answer that a reader has.
-    fn present(&self, at: Cursor) -> u64 {
+    pub(super) fn present(&self, at: Cursor) -> u64 {
         if at.generation == self.generation { at.bytes } else { 0 }
     }
 

@@ -46,6 +46,7 @@ pub(super) struct Rope {
     tail: String,
     tail_start: u64,
     line_end: u64,
+    opens: Option<u8>,
 }
 
 impl Rope {
@@ -71,9 +72,12 @@ impl Rope {
 
     /// The first byte that is no white space, if there is one.
     pub(super) fn opens_with(&self) -> Option<u8> {
-        let pieces = self.kept.iter().chain(&self.passing).map(|piece| piece.bytes.as_ref());
-        let mut all = pieces.chain([self.tail.as_bytes()]).flatten();
-        all.find(|byte| !byte.is_ascii_whitespace()).copied()
+        self.opens
+    }
+
+    /// Whether what comes is kept.
+    pub(super) fn keeps(&self) -> bool {
+        self.kept_end.is_none()
     }
 
     /// Appends what `write` pushes, and says how many bytes that was.
@@ -83,6 +87,9 @@ impl Rope {
         let new = self.tail.as_bytes().get(before..).unwrap_or_default();
         if let Some(at) = memchr::memrchr(b'\n', new) {
             self.line_end = self.tail_start.saturating_add(before.saturating_add(at).saturating_add(1) as u64);
+        }
+        if self.opens.is_none() {
+            self.opens = new.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
         }
         let added = new.len() as u64;
         if self.end().saturating_sub(self.line_end) > MAX_LINE {
@@ -235,7 +242,7 @@ mod tests {
         assert_eq!(rope.text(), whole);
         assert_eq!(rope.line_end(), rope.end() - 1);
         for (at, _) in whole.char_indices().step_by(97) {
-            assert_eq!(all(&rope, at as u64, 1_000).unwrap(), whole[at..]);
+            assert_eq!(all(&rope, at as u64, 1_000).unwrap(), whole.get(at..).unwrap());
         }
         assert_eq!(rope.read(2, 100), Found::Lost, "inside a character");
         assert_eq!(rope.read(rope.end() + 1, 100), Found::End);

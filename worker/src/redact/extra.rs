@@ -4,6 +4,7 @@
 //! stream is cut. It looks like a regular expression and is deliberately less: one literal, one class, one count.
 
 use super::RuleError;
+use super::named::SIGNS;
 
 /// Most patterns that an operator may add.
 pub const MAX_EXTRA: usize = 8;
@@ -43,6 +44,9 @@ impl ExtraPattern {
         let (literal, rest) = rest.split_once('[').ok_or(wrong("an alphabet such as [A-Za-z0-9] must follow the literal"))?;
         if !(LITERAL_MIN..=LITERAL_MAX).contains(&literal.len()) || !literal.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(wrong("the literal must be 3 to 64 visible ASCII characters"));
+        }
+        if literal.bytes().rev().skip(1).any(|b| SIGNS.contains(&b)) {
+            return Err(wrong("the literal may have :, = or ~ only at its end"));
         }
         let (class, rest) = rest.rsplit_once(']').ok_or(wrong("the alphabet must end with ]"))?;
         let count = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
@@ -96,6 +100,7 @@ mod tests {
             ("m=mk_", "alphabet"),
             ("m=mk[a-z]{32}", "literal"),
             ("m=mké_[a-z]{32}", "literal"),
+            ("m=mk:a[a-z]{32}", "only at its end"),
             ("m=mk_[a-z{32}", "end with ]"),
             ("m=mk_[a-z]32", "count such as"),
             ("m=mk_[a-z]{7,}", "8 to 512"),

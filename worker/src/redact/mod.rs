@@ -4,16 +4,28 @@
 //! whatever the input; what is held back is bounded and never let go by a timer. Refuses to know whose text it is.
 //! What is caught and what cannot be: `docs/redaction.md`.
 
+mod alphabet;
+mod block;
+mod engine;
 mod exact;
 mod extra;
+mod named;
+mod needle;
+mod shape;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use exact::{MAX_SECRETS, SECRET_MAX, SECRET_MIN};
 pub use extra::{ExtraPattern, MAX_EXTRA};
 
-use std::borrow::Cow;
+use alphabet::Classes;
+use engine::State;
+use memchr::memmem;
+use needle::{Forms, Literals};
+use std::fmt;
 use std::sync::Arc;
-use table::{Edge, Proof, ROWS};
+use table::Kinds;
 use zeroize::Zeroizing;
 
 /// Why rules cannot be built.
@@ -33,6 +45,9 @@ pub enum RuleError {
         /// How many there may be.
         max: usize,
     },
+    /// The search cannot be built.
+    #[error("the search for secrets cannot be built")]
+    Search,
     /// A pattern of the operator is malformed.
     #[error("{what}")]
     Pattern {
@@ -43,12 +58,12 @@ pub enum RuleError {
 
 /// How many texts of each kind were redacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(Vec<(Cow<'static, str>, u32)>);
+pub struct Counts(Vec<(Arc<str>, u32)>);
 
 impl Counts {
     /// Kinds that were found, with how often, in the order of their first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.0.iter().map(|(kind, count)| (kind.as_ref(), *count))
+        self.0.iter().map(|(kind, count)| (&**kind, *count))
     }
 
     /// Whether nothing was found.
@@ -59,21 +74,29 @@ impl Counts {
 
     /// Adds what was found elsewhere.
     pub fn add(&mut self, other: &Self) {
-        other.0.iter().for_each(|(kind, count)| self.count(kind, *count));
-    }
-
-    fn count(&mut self, kind: &Cow<'static, str>, by: u32) {
-        match self.0.iter_mut().find(|(known, _)| known == kind) {
-            Some((_, count)) => *count = count.saturating_add(by),
-            None => self.0.push((kind.clone(), by)),
+        for (kind, more) in &other.0 {
+            match self.0.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, count)) => *count = count.saturating_add(*more),
+                None => self.0.push((kind.clone(), *more)),
+            }
         }
     }
 }
 
 /// All that is looked for. Built once, shared by all jobs.
 pub struct Rules {
-    forms: Vec<Zeroizing<String>>,
-    extra: Vec<ExtraPattern>,
+    classes: Box<Classes>,
+    kinds: Kinds,
+    literals: Literals,
+    forms: Option<Forms>,
+    short: memmem::Finder<'static>,
+    names: Vec<Arc<str>>,
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").field("kinds", &self.names).finish_non_exhaustive()
+    }
 }
 
 impl Rules {
@@ -86,93 +109,75 @@ impl Rules {
         if extra.len() > MAX_EXTRA {
             return Err(RuleError::TooMany { max: MAX_EXTRA });
         }
-        Ok(Self { forms: exact::forms(secrets)?, extra: extra.to_vec() })
+        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut number = |name: &str| {
+            let known = names.iter().position(|known| **known == *name);
+            known.unwrap_or_else(|| {
+                names.push(name.into());
+                names.len() - 1
+            })
+        };
+        let kinds = Kinds::new(&mut number);
+        let literals = Literals::new(extra, &mut number).ok_or(RuleError::Search)?;
+        let forms = exact::forms(secrets)?;
+        let forms = if forms.is_empty() { None } else { Some(Forms::new(forms).ok_or(RuleError::Search)?) };
+        let short = memmem::Finder::new(needle::SHORT);
+        Ok(Self { classes: alphabet::classes(extra), kinds, literals, forms, short, names })
     }
 
     /// Redacts a whole text, such as a sentence or a name.
     #[must_use]
     pub fn redact(&self, whole: &str) -> (String, Counts) {
-        let (mut out, mut counts) = (String::new(), Counts::default());
-        let mut at = 0;
-        while let Some(rest) = whole.get(at..).filter(|rest| !rest.is_empty()) {
-            let before = whole.as_bytes().get(at.wrapping_sub(1)).copied();
-            if let Some((len, kind)) = self.secret_at(rest, before) {
-                out.push_str("[redacted:");
-                out.push_str(&kind);
-                out.push(']');
-                counts.count(&kind, 1);
-                at += len;
-            } else if let Some(c) = rest.chars().next() {
-                out.push(c);
-                at += c.len_utf8();
-            }
-        }
-        (out, counts)
+        let (mut out, mut state) = (String::with_capacity(whole.len()), State::default());
+        state.push(self, whole, &mut out);
+        state.finish(self, &mut out);
+        (out, self.counts(&state))
     }
 
-    fn secret_at(&self, rest: &str, before: Option<u8>) -> Option<(usize, Cow<'static, str>)> {
-        if let Some(form) = self.forms.iter().find(|form| rest.starts_with(form.as_str())) {
-            return Some((form.len(), Cow::Borrowed("own-secret")));
-        }
-        let edge = !before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
-        let row = |row: &table::Row, literal: &str| {
-            let tail = rest.strip_prefix(literal)?;
-            let n = tail.bytes().take_while(|b| row.alphabet.has(*b)).count();
-            let proven = row.proof == Proof::None
-                || tail.bytes().take(n.min(64)).any(|b| b.is_ascii_digit() || b.is_ascii_uppercase());
-            let fits = n >= row.tail && (row.edge == Edge::Any || edge) && (row.edge != Edge::Both || n == row.tail);
-            (fits && proven).then(|| (literal.len() + n, Cow::Borrowed(row.kind)))
-        };
-        let rows = ROWS.iter().flat_map(|r| r.literals.iter().filter_map(move |literal| row(r, literal)));
-        let extra = self.extra.iter().filter_map(|pattern| {
-            let tail = rest.strip_prefix(pattern.literal.as_str())?;
-            let n = tail.bytes().take_while(|b| b.is_ascii() && pattern.alphabet >> (b & 127) & 1 == 1).count();
-            (n >= pattern.tail).then(|| (pattern.literal.len() + n, Cow::Owned(pattern.kind.clone())))
-        });
-        rows.chain(extra).max_by_key(|(len, _)| *len)
+    fn counts(&self, state: &State) -> Counts {
+        let named = |(kind, count): &(usize, u32)| Some((self.names.get(*kind)?.clone(), *count));
+        Counts(state.counts().iter().filter_map(named).collect())
     }
 }
 
 /// Redacts one stream.
+#[derive(Debug)]
 pub struct Redactor {
     rules: Arc<Rules>,
-    buf: String,
-    counts: Counts,
+    state: State,
 }
 
 impl Redactor {
     /// At the beginning of a stream.
     #[must_use]
     pub fn new(rules: Arc<Rules>) -> Self {
-        Self { rules, buf: String::new(), counts: Counts::default() }
+        Self { rules, state: State::default() }
     }
 
     /// Takes the next piece and appends to `out` what is decided by now.
-    pub fn push(&mut self, chunk: &str, _out: &mut String) {
-        self.buf.push_str(chunk);
+    pub fn push(&mut self, chunk: &str, out: &mut String) {
+        self.state.push(&self.rules, chunk, out);
     }
 
     /// The stream ends: appends the rest. The next piece begins a new stream; counts go on.
     pub fn finish(&mut self, out: &mut String) {
-        let (text, counts) = self.rules.redact(&self.buf);
-        out.push_str(&text);
-        self.counts.add(&counts);
-        self.buf.clear();
+        self.state.finish(&self.rules, out);
     }
 
     /// Forgets what is held back, for an answer that is replaced by another. Counts go on.
     pub fn forget(&mut self) {
-        self.buf.clear();
+        self.state.forget();
     }
 
-    /// What was found so far.
+    /// What was found so far, in the order of first appearance.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.counts.iter()
+        let name = |kind: usize| self.rules.names.get(kind).map_or("", |name| name);
+        self.state.counts().iter().map(move |(kind, count)| (name(*kind), *count))
     }
 
-    /// Bytes held back.
+    /// Bytes held back: at most 9 KiB, or three times the longest value that is protected.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.buf.len()
+        self.state.held()
     }
 }

@@ -6,70 +6,7 @@
 //!
 //! Source letters: G gitleaks' rules, K Kingfisher's rules, O OpenLegion's list, F seen in the field, U own format.
 
-/// Characters of a tail. Each is one bit of [`classes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Alphabet {
-    /// Letters and digits.
-    Alnum = 0,
-    /// Letters, digits, `_`.
-    Word = 1,
-    /// Letters, digits, `_`, `-`.
-    UrlSafe = 2,
-    /// `UrlSafe` and `.` between two of them.
-    Dotted = 3,
-    /// `UrlSafe` and `=`.
-    UrlSafePadded = 4,
-    /// `UrlSafe`, `=`, and `.` between two of them.
-    DottedPadded = 5,
-    /// Hexadecimal digits.
-    Hex = 6,
-    /// Hexadecimal digits and `-`.
-    HexDash = 7,
-    /// Letters, digits, `+`, `/`, `=`, `_`.
-    Base64 = 8,
-    /// Letters, digits, `-`.
-    AlnumDash = 9,
-    /// Letters, digits, `/`.
-    Path = 10,
-    /// Upper-case letters and digits.
-    Upper = 11,
-    /// `Dotted` and `~`.
-    Azure = 12,
-    /// What may stand in a header's credential: `UrlSafe`, `+`, `/`, `=`, `~`, and `.`.
-    Credential = 13,
-}
-
-/// Alphabets with a number of their own; the bits above are the operator's.
-pub(crate) const ALPHABETS: u32 = 14;
-
-impl Alphabet {
-    /// Its bit.
-    pub(crate) const fn bit(self) -> u32 {
-        1 << self as u8
-    }
-
-    pub(crate) const fn has(self, b: u8) -> bool {
-        let alnum = b.is_ascii_alphanumeric();
-        let url_safe = alnum || b == b'_' || b == b'-';
-        match self {
-            Self::Alnum => alnum,
-            Self::Word => alnum || b == b'_',
-            Self::UrlSafe => url_safe,
-            Self::Dotted => url_safe || b == b'.',
-            Self::UrlSafePadded => url_safe || b == b'=',
-            Self::DottedPadded => url_safe || b == b'=' || b == b'.',
-            Self::Hex => b.is_ascii_hexdigit(),
-            Self::HexDash => b.is_ascii_hexdigit() || b == b'-',
-            Self::Base64 => alnum || matches!(b, b'+' | b'/' | b'=' | b'_'),
-            Self::AlnumDash => alnum || b == b'-',
-            Self::Path => alnum || b == b'/',
-            Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
-            Self::Azure => url_safe || b == b'.' || b == b'~',
-            Self::Credential => url_safe || matches!(b, b'+' | b'/' | b'=' | b'~' | b'.'),
-        }
-    }
-}
+use super::alphabet::Alphabet;
 
 /// What must stand around a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +17,8 @@ pub(crate) enum Edge {
     Left,
     /// As `Left`, and the tail is not longer than it must be.
     Both,
+    /// As `Left`, and the literal is an ordinary word that stays.
+    Keep,
 }
 
 /// What else the tail must have.
@@ -87,8 +26,27 @@ pub(crate) enum Edge {
 pub(crate) enum Proof {
     /// Nothing.
     None,
-    /// A digit or an upper-case letter among its first 64 characters.
+    /// A digit or an upper-case letter among its first [`PROOF_WITHIN`] characters.
     DigitOrUpper,
+    /// A digit among its first [`PROOF_WITHIN`] characters.
+    Digit,
+    /// A character of no UUID among its first [`PROOF_WITHIN`].
+    NotHex,
+}
+
+/// Where a [`Proof`] must be, characters of the tail. Bounds what is held back for one.
+pub(crate) const PROOF_WITHIN: usize = 64;
+
+impl Proof {
+    /// Whether a character is one.
+    pub(crate) const fn is(self, b: u8) -> bool {
+        match self {
+            Self::None => true,
+            Self::DigitOrUpper => b.is_ascii_digit() || b.is_ascii_uppercase(),
+            Self::Digit => b.is_ascii_digit(),
+            Self::NotHex => !b.is_ascii_hexdigit() && b != b'-',
+        }
+    }
 }
 
 /// One shape.
@@ -127,7 +85,7 @@ const fn row(
 }
 
 use Alphabet as A;
-use Edge::{Any, Both, Left};
+use Edge::{Any, Both, Keep, Left};
 
 /// All shapes of the form "literal, then a tail".
 pub(crate) const ROWS: &[Row] = &[
@@ -146,17 +104,17 @@ pub(crate) const ROWS: &[Row] = &[
     row(10, "hugging-face", &["api_org_"], 34, A::Alnum, Any, "G, K"),
     row(11, "replicate", &["r8_"], 37, A::UrlSafe, Left, "K"),
     row(12, "elevenlabs", &["sk_"], 48, A::Hex, Left, "K"),
-    row(13, "google-api-key", &["AIza"], 35, A::UrlSafe, Any, "G"),
-    row(14, "google-oauth", &["ya29."], 20, A::UrlSafe, Any, "K"),
-    row(15, "google-client-secret", &["GOCSPX-"], 28, A::UrlSafe, Any, "K"),
+    row(13, "google", &["AIza"], 35, A::UrlSafe, Any, "G"),
+    row(14, "google", &["ya29."], 20, A::UrlSafe, Any, "K"),
+    row(15, "google", &["GOCSPX-"], 28, A::UrlSafe, Any, "K"),
     row(16, "github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], 36, A::Alnum, Any, "G"),
     row(17, "github", &["github_pat_"], 82, A::Word, Any, "G"),
     row(18, "gitlab", &["glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glimt-"], 20, A::Dotted, Any, "G: routable ones are longer, with dots"),
     row(18, "gitlab", &["glsoat-", "glffct-", "gloas-", "glagent-", "GR1348941"], 20, A::Dotted, Any, "G"),
     row(18, "gitlab", &["glptt-"], 40, A::Hex, Any, "G"),
-    row(19, "aws-key-id", &["AKIA", "ASIA", "ABIA", "ACCA"], 16, A::Upper, Any, "G: A-Z2-7; digits 0 1 8 9 taken too"),
-    row(19, "aws-key-id", &["A3T"], 16, A::Upper, Left, "G: one more character, then 15 or 16"),
-    row(21, "aws-bedrock", &["ABSK"], 109, A::Base64, Any, "G"),
+    row(19, "aws", &["AKIA", "ASIA", "ABIA", "ACCA"], 16, A::Upper, Any, "G: A-Z2-7; digits 0 1 8 9 taken too"),
+    row(19, "aws", &["A3T"], 16, A::Upper, Left, "G: one more character, then 15 or 16"),
+    row(21, "aws", &["ABSK"], 109, A::Base64, Any, "G"),
     row(23, "azure-storage", &["AccountKey="], 86, A::Base64, Any, "K: and =="),
     row(24, "slack", &["xoxb-", "xoxp-", "xoxe-", "xoxa-", "xoxr-", "xoxs-", "xapp-"], 24, A::AlnumDash, Any, "G"),
     row(24, "slack", &["hooks.slack.com/services/"], 40, A::Path, Any, "G: 43 to 56"),
@@ -191,4 +149,74 @@ pub(crate) const ROWS: &[Row] = &[
     row(41, "age", &["AGE-SECRET-KEY-1"], 58, A::Upper, Any, "G: bech32"),
     row(42, "artifactory", &["AKCp"], 69, A::Alnum, Any, "G"),
     row(42, "sourcegraph", &["sgp_"], 40, A::Word, Any, "G: hexadecimal, an instance may stand before"),
+    Row {
+        proof: Proof::Digit, // "Basic internationalization" is prose; after `Authorization:` no digit is needed
+        ..row(45, "authorization", &["Bearer ", "bearer ", "BEARER ", "Basic ", "basic "], 16, A::Credential, Keep, "G, O")
+    },
+    Row { proof: Proof::Digit, ..row(45, "authorization", &["Token ", "token "], 16, A::Credential, Keep, "G, O") },
 ];
+
+/// Names whose value is a secret when it looks random (rule 47; rule 20 for those of AWS): what they end with, in lower
+/// case and without `_`, `-` and `.`.
+pub(crate) const NAMES: &[&str] = &[
+    "apikey", "token", "secret", "password", "passwd", "passwrd", "passphrase", "pwd", "pass", "credential", "secretkey",
+    "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "masterkey", "secretkeybase",
+];
+
+/// Headers whose value is a credential (rule 45), written as [`NAMES`].
+pub(crate) const CREDENTIALS: &[&str] = &["authorization", "proxyauthorization"];
+
+/// Their schemes.
+pub(crate) const SCHEMES: &[&str] = &["bearer", "basic", "token", "digest", "negotiate", "apikey", "aws4-hmac-sha256"];
+
+/// Headers whose whole line is a secret (rule 45).
+pub(crate) const COOKIES: &[&str] = &["cookie", "setcookie"];
+
+/// Parameters of a URL whose value is a secret (rule 48), after `?`, `&`, `;` or `#`, written as [`NAMES`].
+pub(crate) const PARAMETERS: &[&str] = &[
+    "token", "accesstoken", "refreshtoken", "idtoken", "sig", "signature", "xamzsignature", "xamzsecuritytoken",
+    "xgoogsignature", "code", "password", "secret", "clientsecret", "apikey",
+];
+
+/// Indexes of the kinds that no row names.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds {
+    /// Rule 2.
+    pub(crate) own: usize,
+    /// Rule 20.
+    pub(crate) aws_secret: usize,
+    /// Rule 22.
+    pub(crate) azure: usize,
+    /// Rule 34.
+    pub(crate) telegram: usize,
+    /// Rule 42.
+    pub(crate) openshift: usize,
+    /// Rule 45.
+    pub(crate) authorization: usize,
+    /// Rule 45.
+    pub(crate) cookie: usize,
+    /// Rule 46.
+    pub(crate) userinfo: usize,
+    /// Rule 47.
+    pub(crate) named: usize,
+    /// Rule 48.
+    pub(crate) parameter: usize,
+}
+
+impl Kinds {
+    /// `number` numbers a kind.
+    pub(crate) fn new(mut number: impl FnMut(&str) -> usize) -> Self {
+        Self {
+            own: number("own-secret"),
+            aws_secret: number("aws"),
+            azure: number("azure-client-secret"),
+            telegram: number("telegram"),
+            openshift: number("openshift"),
+            authorization: number("authorization"),
+            cookie: number("cookie"),
+            userinfo: number("url-userinfo"),
+            named: number("named-value"),
+            parameter: number("url-parameter"),
+        }
+    }
+}

@@ -7,6 +7,8 @@
 mod agent;
 mod keep;
 mod listen;
+#[cfg(test)]
+mod tests;
 
 pub use agent::{Agent, CardAccess, CardForm, Skill};
 pub use keep::{Audit, Jobs, Log, LogFormat, OnFull, Tasks, Unicode, WorkerLink};

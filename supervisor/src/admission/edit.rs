@@ -4,6 +4,10 @@
 //! there, readable by its owner only, and was checked like any other before it took the old one's place; two changes at
 //! once do not lose one. A token in clear text is returned once and written nowhere.
 
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;
+
 use super::callers::{Callers, Entry, MAX_FILE};
 use super::token::{self, Digest};
 use crate::stamp;

@@ -10,6 +10,8 @@ mod grant;
 mod penalty;
 mod rate;
 mod slot;
+#[cfg(test)]
+mod tests;
 pub mod token;
 mod watch;
 
@@ -35,7 +37,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use token::Digest;
 
 /// An authenticated request within its rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Admitted {
     caller: Arc<Caller>,
     token: Label,

@@ -4,6 +4,10 @@
 //! bound, and a row is bounded for each caller and for all; a slot comes back by itself when it is dropped, whatever
 //! ends the request. Refuses to know jobs.
 
+#[cfg(test)]
+#[path = "slot_tests.rs"]
+mod tests;
+
 use super::grant::{Busy, Caller};
 use crate::refusal::Refusal;
 use musegate_protocol::bounded::Label;

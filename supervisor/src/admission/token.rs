@@ -179,6 +179,6 @@ mod tests {
         for wrong in ["", "sha256:", "sha256:zz", "md5:00", &"+".repeat(64), &format!("sha256:{}", "+1".repeat(32))] {
             assert!(Digest::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(!format!("{digest:?}").contains(&digest.to_string()[8..16]));
+        assert_eq!(format!("{digest:?}"), "Digest(…)");
     }
 }

@@ -6,10 +6,14 @@
 
 mod keys;
 mod record;
+#[cfg(test)]
+mod tests;
 mod trail;
+mod verify;
 
 pub use keys::{Digester, KeyError};
 pub use record::{Record, Verdict};
+pub use verify::{Damage, Line, Verified, read, show, verify};
 
 use crate::admission::Admitted;
 use crate::config::{self, OnFull};
@@ -98,6 +102,7 @@ impl Audit {
         };
         let line = serde_json::to_vec(&begin).map_err(io::Error::from).map_err(file_error)?;
         trail.write(&line).map_err(file_error)?;
+        trail.tell("the audit trail goes on");
         let inner = Inner {
             trail,
             buffer: Vec::with_capacity(1024),
@@ -150,6 +155,7 @@ impl Audit {
         if let Err(error) = inner.trail.sync() {
             tracing::error!(%error, "the audit trail could not be synchronised to the disk");
         }
+        inner.trail.tell("the audit trail rests");
     }
 
     /// Whether the trail cannot be written at the moment.

@@ -81,6 +81,11 @@ impl Trail {
         hex(&self.link)
     }
 
+    /// Puts number and link into the log: a witness outside of the file.
+    pub(super) fn tell(&self, what: &'static str) {
+        tracing::info!(record = self.next_seq.saturating_sub(1), chain = self.link_hex(), "{what}");
+    }
+
     /// Whether records wait to be written, or are lost and not yet counted in the file.
     pub(super) fn behind(&self) -> bool {
         !self.backlog.is_empty() || self.lost > 0
@@ -117,6 +122,12 @@ impl Trail {
 
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    /// Another file in its place, so that a test can make writing fail.
+    #[cfg(test)]
+    pub(super) fn exchange_file(&mut self, file: File) {
+        self.file = file;
     }
 
     fn append(&mut self, record: &[u8]) -> io::Result<()> {
@@ -163,15 +174,29 @@ impl Trail {
         Ok(())
     }
 
-    /// The present file gets the number of its first record as its name; a new one goes on with the chain.
+    /// The present file gets the number of its first record as its name; a new one goes on with the chain. Whatever
+    /// fails on the way, the next attempt finds either both files or none changed.
     fn rotate(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
-        fs::rename(&self.path, numbered(&self.path, self.first_seq))?;
-        self.file = open_append(&self.path)?;
+        let new = self.path.with_added_extension("new");
+        let _ = fs::remove_file(&new);
+        let file = open_append(&new)?;
+        match fs::rename(&self.path, numbered(&self.path, self.first_seq)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => fs::rename(&new, &self.path)?,
+        }
+        self.file = file;
         self.len = 0;
         self.first_seq = self.next_seq;
         let record = format!("{{\"kind\":\"continued\",\"previous\":\"{}\"}}", self.link_hex());
         self.append(record.as_bytes())?;
+        if let Err(error) = self.forget_oldest() {
+            tracing::warn!(%error, "old files of the audit trail cannot be removed");
+        }
+        Ok(())
+    }
+
+    fn forget_oldest(&self) -> io::Result<()> {
         let mut files = older(&self.path)?;
         files.truncate(files.len().saturating_sub(self.keep));
         files.into_iter().try_for_each(|(_, file)| fs::remove_file(file))

@@ -5,6 +5,8 @@
 //! how a request got here.
 
 mod body;
+#[cfg(test)]
+mod tests;
 
 pub use body::{Abilities, Enforced, Form};
 
@@ -207,7 +209,8 @@ fn is_fresh(request: &HeaderMap, card: &HeaderMap) -> bool {
         let mut tags = wanted.as_bytes().split(|b| *b == b',').map(<[u8]>::trim_ascii);
         return tags.any(|wanted| wanted == b"*" || wanted.strip_prefix(b"W/").unwrap_or(wanted) == tag);
     }
-    // Only the date that we gave ourselves is compared: a client sends back what it got.
+    // Only the date that we gave ourselves is compared: a client sends back what it got. All cards of a process have one
+    // date, so to somebody who has just come by a token it would not tell the card of before from the one of now.
     request.get(IF_MODIFIED_SINCE).is_some_and(|since| card.get(LAST_MODIFIED) == Some(since))
         && !request.contains_key(AUTHORIZATION)
 }

@@ -4,6 +4,10 @@
 //! method; a token in a URL is refused before anything else looks at the request, and never repeated. Refuses to know
 //! who is calling.
 
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;
+
 use crate::refusal::Refusal;
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::Uri;

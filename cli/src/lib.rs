@@ -6,12 +6,18 @@
 //! again with an internal word, or under the name `muse-stub`.
 
 pub mod args;
+mod check;
 pub mod client;
+mod demo;
 pub mod exit;
+mod hermes;
+mod home;
 mod out;
 mod pair;
 mod paths;
 mod send;
+mod token;
+mod up;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -55,6 +61,11 @@ fn run(cli: Cli) -> Exit {
         }
     };
     match cli.command {
+        Command::Demo(args) => wait_for(demo::run(&args)),
+        Command::Up(args) => wait_for(up::run(&args, &folders)),
+        Command::Token(args) => token::run(&args, &folders),
+        Command::Check(args) => check::run(args.json, &folders),
+        Command::HermesConfig(args) => hermes::run(&args, &folders),
         Command::Send(args) => wait_for(send::send(&args, &folders)),
         Command::Task(args) => wait_for(send::task(&args, &folders)),
         Command::Completions { .. } | Command::Man { .. } => Exit::Ok,

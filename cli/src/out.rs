@@ -31,7 +31,11 @@ pub(crate) fn complain(what: &str, hint: Option<&str>) {
 
 /// A heading.
 pub(crate) fn heading(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{}", if std::io::stdout().is_terminal() { style("1", text) } else { text.to_owned() });
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}",
+        if std::io::stdout().is_terminal() { style("1", text) } else { text.to_owned() }
+    );
 }
 
 fn style(code: &str, text: &str) -> String {

@@ -36,7 +36,13 @@ struct Half {
 
 impl Half {
     fn start(word: &'static str, config: &Path) -> io::Result<Self> {
-        Ok(Self { word, config: config.to_owned(), child: spawn(word, config)?, since: Instant::now(), failed_starts: 0 })
+        Ok(Self {
+            word,
+            config: config.to_owned(),
+            child: spawn(word, config)?,
+            since: Instant::now(),
+            failed_starts: 0,
+        })
     }
 
     fn name(&self) -> &'static str {

@@ -6,24 +6,24 @@ use std::path::PathBuf;
 
 /// One user's folders.
 #[derive(Clone, Debug)]
-pub struct Folders {
+pub(crate) struct Folders {
     /// `supervisor.toml`, `worker.toml`, `callers.toml`, `agents.toml`.
-    pub config: PathBuf,
+    pub(crate) config: PathBuf,
     /// Audit and its key.
-    pub state: PathBuf,
+    pub(crate) state: PathBuf,
     /// Sockets.
-    pub run: PathBuf,
+    pub(crate) run: PathBuf,
 }
 
 /// Neither `MUSEGATE_HOME` nor `HOME` is set to an absolute path.
 #[derive(Debug, thiserror::Error)]
 #[error("neither MUSEGATE_HOME nor HOME names an absolute folder; set one, or give --config-dir")]
-pub struct Homeless;
+pub(crate) struct Homeless;
 
 impl Folders {
     /// All of them below one folder.
     #[must_use]
-    pub fn below(folder: impl Into<PathBuf>) -> Self {
+    pub(crate) fn below(folder: impl Into<PathBuf>) -> Self {
         let config = folder.into();
         Self { state: config.join("state"), run: config.join("run"), config }
     }
@@ -33,7 +33,7 @@ impl Folders {
     ///
     /// # Errors
     /// [`Homeless`].
-    pub fn find(given: Option<PathBuf>) -> Result<Self, Homeless> {
+    pub(crate) fn find(given: Option<PathBuf>) -> Result<Self, Homeless> {
         if let Some(folder) = given.or_else(|| absolute("MUSEGATE_HOME")) {
             return Ok(Self::below(std::path::absolute(&folder).unwrap_or(folder)));
         }

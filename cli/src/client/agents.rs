@@ -28,7 +28,9 @@ pub enum Unknown {
     #[error(transparent)]
     Problems(#[from] Problems),
     /// No such name, and not a URL either.
-    #[error("{0} is neither a URL nor a name in {1}; write there:\n\n    [agents.{0}]\n    url = \"http://127.0.0.1:8181\"\n    token_file = \"/path/to/token\"")]
+    #[error(
+        "{0} is neither a URL nor a name in {1}; write there:\n\n    [agents.{0}]\n    url = \"http://127.0.0.1:8181\"\n    token_file = \"/path/to/token\""
+    )]
     Name(String, String),
 }
 
@@ -41,9 +43,8 @@ fn read(settings: &mut Settings) -> Vec<Agent> {
         url: section.text("url", None, "http:// or https:// URL", "Where the agent listens.", |text| {
             absolute(text).ok_or_else(|| "must be an http or https URL".to_owned())
         }),
-        token_file: section.text("token_file", None, "path", "File whose first line is the token.", |text| {
-            Ok(PathBuf::from(text))
-        }),
+        token_file: section
+            .text("token_file", None, "path", "File whose first line is the token.", |text| Ok(PathBuf::from(text))),
         timeout: section.duration(
             "timeout",
             TIMEOUT,

@@ -88,7 +88,8 @@ pub async fn discover(mut peer: Peer, base: &Uri) -> Result<Target, CallError> {
     let root = text.trim_end_matches('/');
     peer.version = Some("1.0");
     for place in ["/.well-known/agent-card.json", "/.well-known/agent.json"] {
-        let url: Uri = format!("{root}{place}").parse().map_err(|_| CallError::NotA2a(format!("{root} is no base URL")))?;
+        let url: Uri =
+            format!("{root}{place}").parse().map_err(|_| CallError::NotA2a(format!("{root} is no base URL")))?;
         let answer = peer.get(&url).await?;
         match answer.status {
             StatusCode::OK => {
@@ -215,6 +216,7 @@ fn parse(answer: &Answer) -> Result<Value, CallError> {
 
 fn refused(answer: &Answer) -> CallError {
     let body: Option<Value> = serde_json::from_slice(&answer.body).ok();
-    let said = body.as_ref().and_then(|b| b.pointer("/error/message").or_else(|| b.get("error"))).and_then(Value::as_str);
+    let said =
+        body.as_ref().and_then(|b| b.pointer("/error/message").or_else(|| b.get("error"))).and_then(Value::as_str);
     CallError::Http { status: answer.status, said: said.map(str::to_owned), retry_after: answer.retry_after }
 }

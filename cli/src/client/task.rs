@@ -95,7 +95,12 @@ fn parts(parts: Option<&Value>, out: &mut String) {
             let file = part.get("file").unwrap_or(part);
             let name = ["filename", "name"].iter().find_map(|key| file.get(key).and_then(Value::as_str));
             let at = ["url", "uri", "fileWithUri"].iter().find_map(|key| file.get(key).and_then(Value::as_str));
-            let _ = write!(out, "[file {}{}]", name.unwrap_or("without a name"), at.map(|at| format!(" at {at}")).unwrap_or_default());
+            let _ = write!(
+                out,
+                "[file {}{}]",
+                name.unwrap_or("without a name"),
+                at.map(|at| format!(" at {at}")).unwrap_or_default()
+            );
         }
         if !out.ends_with('\n') {
             out.push('\n');
@@ -130,7 +135,9 @@ mod tests {
     fn a_direct_message_is_complete() {
         let message = view(json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]}}));
         assert_eq!((message.exit(), message.text().as_str(), message.task), (Exit::Ok, "hi\n", None));
-        let old = view(json!({"kind": "message", "messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": "hi"}]}));
+        let old = view(
+            json!({"kind": "message", "messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": "hi"}]}),
+        );
         assert_eq!(old.text(), "hi\n");
     }
 

@@ -3,6 +3,8 @@
 //! Promises: this is the only crate with unsafe code, each use with the fact that makes it sound; what is applied here
 //! is applied by the kernel or reported as missing. Refuses to know Tasks, jobs, settings and the protocol.
 
+#[cfg(target_os = "linux")]
+pub mod capabilities;
 pub mod descriptors;
 pub mod fork;
 #[cfg(target_os = "linux")]
@@ -12,6 +14,8 @@ pub mod memory;
 #[cfg(target_os = "linux")]
 pub mod namespaces;
 pub mod peer;
+#[cfg(target_os = "linux")]
+pub mod pidfd;
 pub mod signals;
 pub mod tree;
 

@@ -1,0 +1,61 @@
+//! What stands between the fork and the exec of a program. Each step that fails ends the start; none is skipped.
+
+use super::super::record::{Record, Stage};
+use super::probe::Means;
+use super::{Ends, at};
+use musegate_sandbox_profiles::descriptors::{close_all_on_exec, set_standard};
+use musegate_sandbox_profiles::fork::Failed;
+use musegate_sandbox_profiles::signals;
+use rlimit::Resource;
+use std::convert::Infallible;
+use std::io;
+
+/// Becomes the program. Returns only when a step fails.
+pub(super) fn become_program(means: &Means, record: &Record, ends: &Ends) -> Failed {
+    match confine(means, record, ends).and_then(|()| exec(record)) {
+        Ok(never) => match never {},
+        Err(failed) => failed,
+    }
+}
+
+/// All that holds the program.
+pub(super) fn confine(means: &Means, record: &Record, ends: &Ends) -> Result<(), Failed> {
+    at(Stage::Signals, nix::unistd::setsid())?;
+    #[cfg(target_os = "linux")]
+    at(Stage::Signals, nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL))?;
+    at(Stage::Descriptors, set_standard(&ends.stdin, 0))?;
+    at(Stage::Descriptors, set_standard(&ends.stdout, 1))?;
+    at(Stage::Descriptors, set_standard(&ends.stderr, 2))?;
+    at(Stage::Folder, nix::unistd::chdir(record.cwd.as_c_str()))?;
+    at(Stage::Limits, limit(record))?;
+    #[cfg(target_os = "linux")]
+    if let Some(scope) = &means.scope {
+        at(Stage::Landlock, scope.enter())?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = means;
+    at(Stage::Signals, signals::all_default())?;
+    at(Stage::Descriptors, close_all_on_exec())
+}
+
+fn exec(record: &Record) -> Result<Infallible, Failed> {
+    at(Stage::Exec, nix::unistd::execve(&record.program, &record.argv, &record.env))
+}
+
+/// Never above what was inherited, so that no privilege is needed.
+fn limit(record: &Record) -> io::Result<()> {
+    let limits = &record.limits;
+    let mut wanted = vec![
+        (Resource::CORE, 0),
+        (Resource::CPU, limits.cpu_seconds),
+        (Resource::FSIZE, limits.file_bytes),
+        (Resource::NOFILE, limits.open_files),
+    ];
+    wanted.extend(limits.processes.map(|most| (Resource::NPROC, most)));
+    for (resource, most) in wanted {
+        let (_, hard) = resource.get()?;
+        let most = most.min(hard);
+        resource.set(most, most)?;
+    }
+    Ok(())
+}

@@ -91,15 +91,7 @@ use Edge::{Any, Both, Keep, Left};
 pub(crate) const ROWS: &[Row] = &[
     row(1, "musegate", &["mgt_"], 43, A::Alnum, Any, "U: 43 of secret and 6 of checksum"),
     row(3, "anthropic", &["sk-ant-"], 20, A::UrlSafe, Any, "G, K: 93 and AA after api03-, admin01-; F: oat01-"),
-    row(
-        4,
-        "openai",
-        &["sk-proj-", "sk-svcacct-", "sk-admin-"],
-        40,
-        A::UrlSafe,
-        Any,
-        "G: twice 58 or 74 around T3BlbkFJ",
-    ),
+    row(4, "openai", &["sk-proj-", "sk-svcacct-", "sk-admin-"], 40, A::UrlSafe, Any, "G: twice 58 or 74 around T3BlbkFJ"),
     Row {
         proof: Proof::DigitOrUpper, // names of style classes such as sk-loading-indicator-wrapper have neither
         ..row(5, "sk-key", &["sk-"], 20, A::UrlSafe, Left, "G, K: OpenAI 48; others of the family from 20")
@@ -117,15 +109,7 @@ pub(crate) const ROWS: &[Row] = &[
     row(15, "google", &["GOCSPX-"], 28, A::UrlSafe, Any, "K"),
     row(16, "github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], 36, A::Alnum, Any, "G"),
     row(17, "github", &["github_pat_"], 82, A::Word, Any, "G"),
-    row(
-        18,
-        "gitlab",
-        &["glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glimt-"],
-        20,
-        A::Dotted,
-        Any,
-        "G: routable ones are longer, with dots",
-    ),
+    row(18, "gitlab", &["glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glimt-"], 20, A::Dotted, Any, "G: routable ones are longer, with dots"),
     row(18, "gitlab", &["glsoat-", "glffct-", "gloas-", "glagent-", "GR1348941"], 20, A::Dotted, Any, "G"),
     row(18, "gitlab", &["glptt-"], 40, A::Hex, Any, "G"),
     row(19, "aws", &["AKIA", "ASIA", "ABIA", "ACCA"], 16, A::Upper, Any, "G: A-Z2-7; digits 0 1 8 9 taken too"),

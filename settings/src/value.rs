@@ -1,5 +1,8 @@
 //! One value of a file of settings, read as what it should be. Errors are lowercase fragments that follow the key.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml_edit::Value;

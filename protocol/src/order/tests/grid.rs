@@ -1,30 +1,9 @@
-//! The table again, as text and written independently of the code: each message in each state of the connection and of
-//! the job. A cell that is not in the code's table as it is here fails the test; so does a missing row or column.
+//! The table of docs/BOUNDARY.md, written for people and independently of the code, against the code: each message in
+//! each state of the connection and of the job. A cell that differs fails the test; so does a missing row or column.
 
 use super::*;
 
-/// Per link: the job New, Asked, Running, Ended.
-/// `.` not permitted · `=` nothing changes · link becomes `G`reeted, `O`pen, `D`raining, `C`losed ·
-/// job becomes `a`sked, `r`unning, `e`nded
-const GRID: &str = "
-             Fresh    Greeted  Open     Draining Closed
-             N A R E  N A R E  N A R E  N A R E  N A R E
-  Hello      G . . .  . . . .  . . . .  . . . .  . . . .
-  Start      . . . .  . . . .  a . . .  . . . .  e . . .
-  Cancel     . . . .  . . . .  . = = =  . = = =  . = = =
-  Credit     . . . .  . . . .  . = = =  . = = =  . = = =
-  Ping       . . . .  . . . .  = . . .  = . . .  = . . .
-  Drain      . . . .  . . . .  D . . .  . . . .  = . . .
-  HelloAck   . . . .  O . . .  . . . .  . . . .  . . . .
-  Accepted   . . . .  . . . .  . r . .  . r . .  . . . .
-  Refused    . . . .  . . . .  . e . .  . e . .  . . . .
-  Output     . . . .  . . . .  . . = .  . . = .  . . . .
-  Progress   . . . .  . . . .  . . = .  . . = .  . . . .
-  File       . . . .  . . . .  . . = .  . . = .  . . . .
-  Finished   . . . .  . . . .  . . e .  . . e .  . . . .
-  Pong       . . . .  . . . .  = . . .  = . . .  . . . .
-  Bye        . . . .  C . . .  C . . .  C . . .  . . . .
-";
+const PAGE: &str = include_str!("../../../../docs/BOUNDARY.md");
 const LINKS: [Link; 5] = [Link::Fresh, Link::Greeted, Link::Open, Link::Draining, Link::Closed];
 const PHASES: [Phase; 4] = [Phase::New, Phase::Asked, Phase::Running, Phase::Ended];
 
@@ -45,7 +24,8 @@ fn cell(cell: &str) -> Option<Step> {
 
 /// All 300 cells.
 fn cells() -> Vec<(Link, Phase, Kind, Option<Step>)> {
-    let mut lines = GRID.lines().filter(|line| !line.trim().is_empty());
+    let grid = PAGE.split("```grid\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a grid in the page");
+    let mut lines = grid.lines();
     let links: Vec<String> = LINKS.iter().map(|link| format!("{link:?}")).collect();
     assert_eq!(lines.next().unwrap().split_whitespace().collect::<Vec<_>>(), links);
     assert_eq!(lines.next().unwrap().split_whitespace().collect::<String>(), "NARE".repeat(5));
@@ -167,4 +147,27 @@ fn each_message_has_its_kind() {
         let found = message(kind, 1).map_or_else(|m| Kind::from(&m), |m| Kind::from(&m));
         assert_eq!(found, kind);
     }
+}
+
+#[test]
+fn the_page_has_the_limits_of_the_code() {
+    let limits = [
+        ("MAX_TO_WORKER", MAX_TO_WORKER),
+        ("MAX_FROM_WORKER", MAX_FROM_WORKER),
+        ("MAX_TEXT", MAX_TEXT),
+        ("MAX_INPUT_FILE", MAX_INPUT_FILE),
+        ("MAX_CHUNK", MAX_CHUNK),
+        ("INITIAL_CREDIT", INITIAL_CREDIT as usize),
+        ("MAX_CREDIT", MAX_CREDIT as usize),
+        ("MAX_JOBS", MAX_JOBS),
+        ("MAX_TURNS", MAX_TURNS),
+        ("MAX_PARTS", MAX_PARTS),
+        ("MAX_PINGS", MAX_PINGS),
+    ];
+    for (name, value) in limits {
+        assert!(PAGE.contains(&format!("| `{name}` | {value} | ")), "{name} is {value}");
+    }
+    let declared = include_str!("../../message.rs").matches("pub const ").count();
+    assert_eq!(declared, limits.len() + 1, "each constant of message.rs but PROTOCOL is in the page");
+    assert!(PAGE.contains(&format!("`protocol/golden/v{PROTOCOL}/`")));
 }

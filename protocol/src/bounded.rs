@@ -233,6 +233,14 @@ impl Label {
         }
         Ok(Self(text))
     }
+
+    /// As near to a text as the alphabet allows: `_` for every other character, and for no text at all.
+    #[must_use]
+    pub fn near(text: &str) -> Self {
+        let legal = |c: char| if c.is_ascii_alphanumeric() || "._:-".contains(c) { c } else { '_' };
+        let near: String = text.chars().take(128).map(legal).collect();
+        Self(if near.is_empty() { "_".to_owned() } else { near })
+    }
 }
 
 impl Deref for Label {

@@ -220,6 +220,12 @@ impl Record {
         self.fields.request = Text { bytes: Some(bytes), parts, digest: digest.map(Digester::finish) };
     }
 
+    /// The request's message: its parts, and a digest of what they hold.
+    pub fn message(&mut self, parts: usize, digest: Digester) {
+        self.fields.request.parts = Some(parts);
+        self.fields.request.digest = Some(digest.finish());
+    }
+
     /// 32 hex digits that tie logs, audit and answer together. Anything else is dropped.
     pub fn trace(&mut self, trace: &str) {
         let legal = trace.len() == 32 && trace.bytes().all(|b| b.is_ascii_hexdigit());

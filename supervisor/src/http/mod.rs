@@ -6,4 +6,8 @@ pub mod guard;
 pub mod listen;
 pub mod reply;
 pub mod router;
+mod send;
+pub mod serve;
 pub mod sse;
+mod stream;
+mod walk;

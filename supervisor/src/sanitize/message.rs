@@ -28,7 +28,7 @@ impl Clean {
     /// [`Refusal::InvalidParams`] with the field: hidden characters in mode `reject`, more than the bounds of
     /// `protocol/message.rs`, or no part at all; [`Refusal::Forbidden`] for a file where `files` is false.
     pub fn message(mut message: Message, mode: Mode, files: bool) -> Result<Self, Refusal> {
-        let mut pass = Pass { mode, files, counts: Counts::default(), text_bytes: 0, file_bytes: 0, names: Vec::new() };
+        let mut pass = Pass::new(mode, files);
         if message.parts.is_empty() {
             return Err(invalid("message.parts", "at least one part is needed"));
         }
@@ -83,6 +83,27 @@ impl Clean {
     }
 }
 
+/// Cleans parts that were decoded from an answer. Data that is no JSON becomes an empty object.
+#[must_use]
+pub fn clean_parts(parts: &mut [Part]) -> Counts {
+    let mut pass = Pass::new(Mode::Strip, true);
+    for part in parts {
+        for name in [&mut part.filename, &mut part.media_type].into_iter().flatten() {
+            pass.strip(name);
+        }
+        match &mut part.content {
+            Content::Text(text) | Content::Url(text) => pass.strip(text),
+            Content::Data(json) => {
+                if pass.clean_json("", json).is_err() {
+                    *json = Json("{}".into());
+                }
+            }
+            Content::Raw(_) => {}
+        }
+    }
+    pass.counts
+}
+
 struct Pass {
     mode: Mode,
     files: bool,
@@ -93,6 +114,15 @@ struct Pass {
 }
 
 impl Pass {
+    fn new(mode: Mode, files: bool) -> Self {
+        Self { mode, files, counts: Counts::default(), text_bytes: 0, file_bytes: 0, names: Vec::new() }
+    }
+
+    /// In mode `strip` nothing is refused.
+    fn strip(&mut self, text: &mut String) {
+        let _ = self.clean("", text);
+    }
+
     fn part(&mut self, field: &str, part: &mut Part) -> Result<PromptPart, Refusal> {
         for name in [&mut part.filename, &mut part.media_type].into_iter().flatten() {
             self.clean(field, name)?;

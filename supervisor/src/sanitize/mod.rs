@@ -7,7 +7,7 @@
 
 pub mod message;
 
-pub use message::Clean;
+pub use message::{Clean, clean_parts};
 use std::borrow::Cow;
 
 /// What to do with a hidden character.

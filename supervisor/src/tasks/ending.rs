@@ -28,6 +28,16 @@ impl Ending {
         Self { state: TaskState::Completed, sentence: String::new(), word: None, retry_after: None }
     }
 
+    /// The agent itself says that it asks back, declines or failed, in words of its own.
+    pub(super) fn by_the_agent(state: TaskState) -> Self {
+        let word = match state {
+            TaskState::InputRequired => None,
+            TaskState::Rejected => Some("declined"),
+            _ => Some("agent-failed"),
+        };
+        Self { state, sentence: String::new(), word, retry_after: None }
+    }
+
     /// The connection to the worker ended while the job ran.
     pub(super) fn lost() -> Self {
         let sentence = "worker restarted while this ran, and nothing of it goes on; send the message again as a new one";

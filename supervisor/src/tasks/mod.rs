@@ -8,6 +8,7 @@
 //! nothing that a client does or fails to do ends somebody else's. No lock is held across an await, and locks nest only
 //! as store → entry → outbox.
 
+mod answer;
 mod budget;
 mod clock;
 mod ending;

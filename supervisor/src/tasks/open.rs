@@ -37,6 +37,8 @@ pub struct Opening {
     pub alias: Option<String>,
     /// Whether the answer may be structured.
     pub structured: bool,
+    /// Media types that the client takes; empty: any.
+    pub accepted: Vec<String>,
     /// JSON Schema of the answer.
     pub output_schema: Option<Text<32768>>,
 }
@@ -100,7 +102,8 @@ impl Tasks {
         }
         store.note_message(&entry, message.message_id.clone(), opening.digest, turn);
         drop(store);
-        let ticket = Ticket { shared: Arc::clone(shared), entry, turn, opening: Some(opening) };
+        let message = message.message_id.clone();
+        let ticket = Ticket { shared: Arc::clone(shared), entry, turn, message, opening: Some(opening) };
         // Whoever hears the Task already hears that it goes on.
         ticket.shared.change(&ticket.entry, |_| ());
         Ok(Opened::New(ticket))
@@ -156,8 +159,7 @@ impl Inner {
         self.history.push(Arc::new(shown));
         self.metadata.add_sanitized(opening.message.counts().iter());
         self.turns = self.turns.saturating_add(1);
-        let asked = opening.message.as_turn();
-        self.turn = Some(Turn::new(Arc::clone(&opening.caller), message.message_id.clone(), asked, opening.structured));
+        self.turn = Some(Turn::new(opening));
         self.log.hold(opening.structured);
         self.say(TaskState::Submitted, None, shared.clock.now());
         Ok(self.turns)
@@ -170,6 +172,7 @@ pub struct Ticket {
     shared: Arc<Shared>,
     entry: Arc<Entry>,
     turn: u32,
+    message: MessageId,
     opening: Option<Opening>,
 }
 
@@ -190,6 +193,12 @@ impl Ticket {
     #[must_use]
     pub fn context(&self) -> &ContextId {
         &self.entry.context
+    }
+
+    /// The client's name for the message.
+    #[must_use]
+    pub fn message(&self) -> &MessageId {
+        &self.message
     }
 
     /// Hands the job over. The record is written when the turn is over.
@@ -271,12 +280,10 @@ impl Shared {
 }
 
 fn frame(entry: &Entry, opening: &Opening) -> Frame {
-    // Ids are words of ours or were checked; a name that is none would be a fault of this file.
-    let label = |text: &str| Label::new(text).unwrap_or_else(|_| entry.caller.clone());
     Frame {
         caller: entry.caller.clone(),
-        task: label(&entry.id.0),
-        context: label(&entry.context.0),
+        task: Label::near(&entry.id.0),
+        context: Label::near(&entry.context.0),
         trace: entry.trace,
         output_schema: opening.output_schema.clone(),
         structured: opening.structured,

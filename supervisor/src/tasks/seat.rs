@@ -32,6 +32,12 @@ impl Seat {
         Self { shared, entry, turn, reader: None }
     }
 
+    /// Which Task.
+    #[must_use]
+    pub fn id(&self) -> &TaskId {
+        &self.entry.id
+    }
+
     /// The Task as it stands, with at most so many entries of history.
     #[must_use]
     pub fn task(&self, history: Option<u32>) -> Arc<Task> {

@@ -9,9 +9,10 @@ use super::entry::{Entry, Inner};
 use super::files::Files;
 use super::log::Log;
 use super::memory::Exchange;
+use super::open::Opening;
 use super::readers::Kind;
 use super::Shared;
-use crate::a2a::{ANSWER, Artifact, MessageId, Metadata, Part, Progress, TaskState, Timestamp};
+use crate::a2a::{MessageId, Metadata, Progress, TaskState, Timestamp};
 use crate::admission::{Caller, Slot};
 use crate::audit::Record;
 use crate::link::Heard;
@@ -34,6 +35,8 @@ pub(super) struct Turn {
     pub(super) record: Option<Record>,
     /// Whether the answer may be structured.
     pub(super) structured: bool,
+    /// Media types that the client takes; empty: any.
+    pub(super) accepted: Vec<String>,
     pub(super) text: Stream,
     pub(super) files: Files,
     /// Somebody looks after readers that stall.
@@ -41,16 +44,17 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(caller: Arc<Caller>, message: MessageId, asked: String, structured: bool) -> Self {
+    pub(super) fn new(opening: &Opening) -> Self {
         Self {
             job: None,
             cancel: None,
-            caller,
-            message,
-            asked,
+            caller: Arc::clone(&opening.caller),
+            message: opening.message.get().message_id.clone(),
+            asked: opening.message.as_turn(),
             slot: None,
             record: None,
-            structured,
+            structured: opening.structured,
+            accepted: opening.accepted.clone(),
             text: Stream::new(Mode::Strip),
             files: Files::default(),
             watched: false,
@@ -213,44 +217,26 @@ impl Inner {
         let Some(mut turn) = self.turn.take() else { return Over::default() };
         turn.finish_text(&mut self.log);
         self.measure(outcome, &turn);
-        let ending = match &outcome.end {
-            End::Failed { kind, sentence } => {
-                let cleaned = sanitize::clean(sentence, Mode::Strip).map(|(text, _)| Text::cut(&text)).unwrap_or_default();
-                Ending::of(&End::Failed { kind: *kind, sentence: cleaned }, turn.cancel)
+        let (ending, message, said) = match &outcome.end {
+            End::Completed => {
+                let said = self.conclude_completed(&mut turn);
+                let exchange = Exchange::new(self.id().clone(), &turn.asked, &said.text, exchange_bytes);
+                (said.ending, said.message, Some(exchange))
             }
-            end => Ending::of(end, turn.cancel),
+            End::Failed { kind, sentence } => {
+                let cleaned = sanitize::clean(sentence, Mode::Strip).map(|(text, _)| Text::cut(&text));
+                let end = End::Failed { kind: *kind, sentence: cleaned.unwrap_or_default() };
+                (Ending::of(&end, turn.cancel), None, None)
+            }
+            end @ End::Cancelled { .. } => (Ending::of(end, turn.cancel), None, None),
         };
-        let exchange = (ending.state == TaskState::Completed).then(|| {
-            let text = self.log.rope().text();
-            let exchange = Exchange::new(self.id().clone(), &turn.asked, &text, exchange_bytes);
-            self.answer(text, &mut turn);
-            exchange
-        });
+        // What was said counts as said only where the conversation can go on from it.
+        let goes_on = matches!(ending.state, TaskState::Completed | TaskState::InputRequired);
+        let exchange = said.filter(|_| goes_on);
         self.remember(exchange.clone());
-        self.conclude(&ending, None, now);
+        self.conclude(&ending, message, now);
         turn.note(&ending, &self.metadata, self.is_awaited());
         Over { turn: Some(turn), exchange, unsaid: false }
-    }
-
-    fn answer(&mut self, text: String, turn: &mut Turn) {
-        let files = turn.files.artifacts();
-        let bytes = text.len() as u64;
-        let answer = Arc::new(Artifact {
-            artifact_id: ANSWER.to_owned(),
-            name: Some("answer".to_owned()),
-            description: None,
-            parts: vec![Part::text(text)],
-        });
-        if let Some(record) = &mut turn.record {
-            record.answer(bytes, None);
-        }
-        self.log.answer(Arc::clone(&answer), true, files.is_empty());
-        self.artifacts = vec![answer];
-        let last = files.len();
-        for (number, file) in (1..).zip(files) {
-            self.log.artifact(Arc::clone(&file), number == last);
-            self.artifacts.push(file);
-        }
     }
 
     fn measure(&mut self, outcome: &Outcome, turn: &Turn) {

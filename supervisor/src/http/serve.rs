@@ -1,0 +1,188 @@
+//! One request's walk through the rooms, in their order. The only file that sees them all.
+//!
+//! Promises: every answer, refusals too, is complete in the shape that was asked for; what was admitted leaves exactly
+//! one record; each room gets what the room before it gave, so that skipping a door does not compile. No lock is held
+//! across an await.
+
+use super::body::{Body, collect};
+use super::walk::Walk;
+use super::router::{CardPath, Route, route};
+use crate::admission::Admitted;
+use crate::audit::{Record, Verdict};
+use crate::card::{Enforced, Reader};
+use crate::dialect::{Call, Rejection, ReplyTo, decode};
+use crate::link::{Connector, Link, Spec};
+use crate::refusal::Refusal;
+use crate::rooms::Rooms;
+use crate::tasks::{Bounds, Tasks};
+use hyper::body::Incoming;
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use musegate_protocol::bounded::Label;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Longest wait of CancelTask for the end of the processes.
+const CANCEL: Duration = Duration::from_secs(20);
+
+/// Everything that a request needs. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Serve {
+    pub(super) rooms: Rooms,
+    pub(super) tasks: Tasks,
+    pub(super) link: Link,
+}
+
+/// What runs beside the requests.
+#[derive(Debug)]
+pub struct Background {
+    serve: Serve,
+    connector: Connector,
+}
+
+impl Serve {
+    /// The rooms behind the doors that are open already, and what has to run for them to work.
+    #[must_use]
+    pub fn new(rooms: Rooms) -> (Self, Background) {
+        let config = &rooms.config;
+        let (link, connector) = Link::new(Spec {
+            socket: config.worker.socket.clone(),
+            uid: config.worker.uid,
+            heartbeat: config.worker.heartbeat,
+            build: Label::near(concat!("musegate-supervisor-", env!("CARGO_PKG_VERSION"))),
+        });
+        let bounds = Bounds { kept: config.tasks.clone(), stall: config.listen.stall_timeout, cancel: CANCEL };
+        let tasks = Tasks::new(bounds, link.clone());
+        let serve = Self { rooms, tasks, link };
+        (serve.clone(), Background { serve, connector })
+    }
+
+    /// The Tasks.
+    #[must_use]
+    pub const fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// The link to the worker.
+    #[must_use]
+    pub const fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Answers one request.
+    pub async fn answer(self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let route = match route(&head.method, head.uri.path()) {
+            Ok(route) => route,
+            Err(refusal) => return ReplyTo::for_route(&Route::Rpc).refusal(&refusal).into_response(),
+        };
+        if let Err(refusal) = self.rooms.guard.check(&head.uri, &head.headers) {
+            return ReplyTo::for_route(&route).refusal(&refusal).into_response();
+        }
+        if let Route::Card(path) = route {
+            return self.card(path, &route, &head);
+        }
+        match self.admit(&head, peer.ip()) {
+            Ok((admitted, record)) => self.call(&route, &head, body, admitted, record).await,
+            Err(refusal) => {
+                self.rooms.audit.count(&refusal);
+                ReplyTo::for_route(&route).refusal(&refusal).into_response()
+            }
+        }
+    }
+
+    fn card(&self, path: CardPath, route: &Route, head: &Parts) -> Response<Body> {
+        let known = self.rooms.admission.recognises(&head.headers);
+        let reader = if known { Reader::Known } else { Reader::Stranger };
+        let card = self.rooms.cards.well_known(path == CardPath::Agent, &head.headers, host(head), reader);
+        card.unwrap_or_else(|refusal| ReplyTo::for_route(route).refusal(&refusal).into_response())
+    }
+
+    fn admit(&self, head: &Parts, peer: IpAddr) -> Result<(Admitted, Record), Refusal> {
+        let admitted = self.rooms.admission.authenticate(&head.headers, peer)?;
+        let record = self.rooms.audit.begin(&admitted)?;
+        Ok((admitted, record))
+    }
+
+    async fn call(
+        self,
+        route: &Route,
+        head: &Parts,
+        body: Incoming,
+        admitted: Admitted,
+        mut record: Record,
+    ) -> Response<Body> {
+        match self.read(route, head, body, &mut record).await {
+            Ok(call) => {
+                record.operation(call.operation.name(), call.reply.version, call.reply.binding);
+                let walk = Walk {
+                    serve: self,
+                    admitted,
+                    reply: call.reply,
+                    record: Some(record),
+                    host: host(head).to_owned(),
+                    verdict: Verdict::Answered,
+                };
+                walk.perform(call.operation, &head.headers).await
+            }
+            Err(Rejection { reply, refusal }) => {
+                let reply = reply.refusal(&refusal);
+                record.refused(&refusal);
+                record.answered(reply.status.as_u16());
+                reply.into_response()
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        route: &Route,
+        head: &Parts,
+        body: Incoming,
+        record: &mut Record,
+    ) -> Result<Call, Rejection> {
+        let listen = &self.rooms.config.listen;
+        let body = collect(body, listen.max_body_bytes, listen.body_timeout).await;
+        let body = body.map_err(|refusal| Rejection { reply: ReplyTo::for_route(route), refusal })?;
+        record.request(body.len() as u64, None, None);
+        decode(route, &head.headers, head.uri.query(), &body)
+    }
+}
+
+impl Background {
+    /// Never returns.
+    pub async fn run(self) {
+        let tasks = self.serve.tasks.clone().tend();
+        tokio::join!(self.connector.run(), tasks, self.serve.follow());
+    }
+}
+
+impl Serve {
+    /// The worker says how many jobs it runs at once and what it enforces; doors and cards follow.
+    async fn follow(&self) {
+        let mut worker = self.link.watch();
+        loop {
+            let there = worker.borrow_and_update().clone();
+            if let Some(there) = &there {
+                self.rooms.admission.set_worker_slots(there.slots);
+            }
+            self.rooms.cards.set_enforced(there.map(|there| Enforced {
+                report: there.report,
+                limits: there.limits,
+                slots: there.slots,
+                backend: there.backend.to_string(),
+            }));
+            if worker.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What the client called us.
+fn host(head: &Parts) -> &str {
+    let authority = head.uri.authority().map(hyper::http::uri::Authority::as_str);
+    authority.or_else(|| head.headers.get(HOST)?.to_str().ok()).unwrap_or_default()
+}
+

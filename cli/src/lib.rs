@@ -6,6 +6,7 @@
 //! again with an internal word, or under the name `muse-stub`.
 
 pub mod args;
+mod audit;
 mod check;
 pub mod client;
 mod demo;
@@ -65,6 +66,7 @@ fn run(cli: Cli) -> Exit {
         Command::Up(args) => wait_for(up::run(&args, &folders)),
         Command::Token(args) => token::run(&args, &folders),
         Command::Check(args) => check::run(args.json, &folders),
+        Command::Audit(args) => audit::run(&args, &folders),
         Command::HermesConfig(args) => hermes::run(&args, &folders),
         Command::Send(args) => wait_for(send::send(&args, &folders)),
         Command::Task(args) => wait_for(send::task(&args, &folders)),

@@ -19,7 +19,7 @@ pub(super) fn of_body<T>(body: &[u8], take: impl FnOnce(&Fields<'_>) -> Result<T
     take(&Fields::of(document.root(), "")?)
 }
 
-/// Takes from the query. A name that is given twice is refused, as it is in a body.
+/// Takes from the query. A name that is given twice is refused, as it is in a body; one without a value says nothing.
 pub(super) fn of_query<T>(
     query: Option<&str>,
     take: impl FnOnce(&Fields<'_>) -> Result<T, Refusal>,
@@ -38,6 +38,9 @@ pub(super) fn of_query<T>(
                 illegible = true;
                 return;
             };
+            if value.is_empty() {
+                continue;
+            }
             out.key(&name);
             if FLAGS.contains(&&*name) && matches!(&*value, "true" | "false") {
                 out.raw(value.as_bytes());

@@ -59,6 +59,11 @@ impl<'d> Fields<'d> {
         wrong(self.place(name), what)
     }
 
+    /// A refusal of the object as a whole.
+    pub(super) fn bad(&self, what: impl Into<String>) -> Refusal {
+        wrong(self.path.clone(), what)
+    }
+
     fn place(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }

@@ -84,7 +84,7 @@ pub fn route(method: &Method, path: &str) -> Result<Route, Refusal> {
         ["tasks", "sendSubscribe"] if method == Method::POST => Ok(rest(Version::Early, RestCall::Stream)),
         ["v1", inside @ ..] => operation(method, Version::V03, inside),
         inside => match (operation(method, Version::V1, inside), inside) {
-            (Err(Refusal::NoRoute), [tenant, inside @ ..]) if !tenant.is_empty() => {
+            (Err(Refusal::NoRoute), [tenant, inside @ ..]) if !matches!(*tenant, "" | "." | "..") => {
                 operation(method, Version::V1, inside)
             }
             (found, _) => found,
@@ -97,6 +97,7 @@ fn operation(method: &Method, version: Version, segments: &[&str]) -> Result<Rou
     const CONFIGS: &str = "pushNotificationConfigs";
     let (get, post) = (&Method::GET, &Method::POST);
     match segments {
+        segments if segments.contains(&"") => Err(Refusal::NoRoute),
         ["message:send"] => only(method, post, rest(version, RestCall::Send)),
         ["message:stream"] => only(method, post, rest(version, RestCall::Stream)),
         ["extendedAgentCard"] if version == Version::V1 => only(method, get, rest(version, RestCall::ExtendedCard)),

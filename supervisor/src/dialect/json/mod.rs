@@ -11,3 +11,6 @@ mod write;
 pub(crate) use read::{Flaw, parse};
 pub(crate) use value::{Kind, Value};
 pub(crate) use write::{Out, escape};
+
+#[cfg(test)]
+mod tests;

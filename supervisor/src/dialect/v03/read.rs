@@ -119,7 +119,7 @@ pub(crate) fn file(file: &Fields<'_>, names: [&str; 2]) -> Result<Part, Refusal>
         (Some(bytes), None) => Content::Raw(bytes),
         (None, Some(uri)) => Content::Url(uri),
         (None, None) => return Err(file.no(bytes, format!("or {uri} is required"))),
-        (Some(_), Some(_)) => return Err(file.no(bytes, format!("and {uri} exclude each other"))),
+        (Some(_), Some(_)) => return Err(file.bad(format!("must have only one of {bytes} and {uri}"))),
     };
     Ok(Part {
         content,

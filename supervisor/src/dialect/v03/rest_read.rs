@@ -95,7 +95,7 @@ fn part(fields: &Fields<'_>) -> Result<Part, Refusal> {
         (None, Some(holder), None) => file(&holder, ["fileWithBytes", "fileWithUri"])?,
         (None, None, Some(data)) => return data_part(fields, data.get("data")?),
         (None, None, None) => return Err(fields.no("text", "or one of file and data is required")),
-        _ => return Err(fields.no("text", "file and data exclude each other")),
+        _ => return Err(fields.bad("must have only one of text, file and data")),
     };
     part.metadata = fields.metadata("metadata")?;
     Ok(part)

@@ -105,7 +105,7 @@ pub(crate) fn part(fields: &Fields<'_>) -> Result<Part, Refusal> {
     let content = match (first, second, data) {
         (Some(content), None, None) | (None, None, Some(content)) => content,
         (None, None, None) => return Err(fields.no("text", "or one of raw, url and data is required")),
-        _ => return Err(fields.no("text", "raw, url and data exclude each other")),
+        _ => return Err(fields.bad("must have only one of text, raw, url and data")),
     };
     Ok(Part {
         content,
@@ -164,7 +164,7 @@ pub(crate) fn list(params: &Fields<'_>) -> Result<ListTasks, Refusal> {
 fn state(params: &Fields<'_>, status: Value<'_>) -> Result<Option<TaskState>, Refusal> {
     let said = status.text();
     match said.as_deref().unwrap_or(status.raw()) {
-        "TASK_STATE_UNSPECIFIED" | "0" | "" => Ok(None),
+        "TASK_STATE_UNSPECIFIED" | "0" => Ok(None),
         "TASK_STATE_SUBMITTED" | "1" => Ok(Some(TaskState::Submitted)),
         "TASK_STATE_WORKING" | "2" => Ok(Some(TaskState::Working)),
         "TASK_STATE_COMPLETED" | "3" => Ok(Some(TaskState::Completed)),

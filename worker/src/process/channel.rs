@@ -65,7 +65,7 @@ impl Jail {
         }
         drop(launch);
         let mut group = pipes.into_group(self.report.holds.has(Layer::KillByPidNamespace))?;
-        group.started().await?;
+        group.tree.started().await?;
         Ok(group)
     }
 

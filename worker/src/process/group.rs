@@ -52,6 +52,13 @@ pub struct Group {
     pub stdout: Receiver,
     /// What it complains about.
     pub stderr: Receiver,
+    /// Its processes. Apart from its streams, so that all three can be waited for at once.
+    pub tree: Tree,
+}
+
+/// The processes of a [`Group`]. Dropping it kills them all.
+#[derive(Debug)]
+pub struct Tree {
     line: UnixStream,
     partial: Vec<u8>,
     received: Vec<OwnedFd>,
@@ -76,19 +83,51 @@ impl Group {
         Ok(Self {
             stdout: Receiver::from_owned_fd(stdout)?,
             stderr: Receiver::from_owned_fd(stderr)?,
-            line: UnixStream::from_std(line)?,
-            partial: Vec::with_capacity(STATUS),
-            received: Vec::new(),
-            init: None,
-            program: None,
-            pid: 0,
-            exit: None,
-            reaped: None,
-            killed_at: None,
-            ends_with_init,
+            tree: Tree {
+                line: UnixStream::from_std(line)?,
+                partial: Vec::with_capacity(STATUS),
+                received: Vec::new(),
+                init: None,
+                program: None,
+                pid: 0,
+                exit: None,
+                reaped: None,
+                killed_at: None,
+                ends_with_init,
+            },
         })
     }
+}
 
+impl Group {
+    /// [`Tree::pid`].
+    #[must_use]
+    pub fn pid(&self) -> Option<i32> {
+        self.tree.pid()
+    }
+
+    /// [`Tree::term`].
+    pub fn term(&mut self) {
+        self.tree.term();
+    }
+
+    /// [`Tree::kill`].
+    pub fn kill(&mut self) {
+        self.tree.kill();
+    }
+
+    /// [`Tree::exited`].
+    pub async fn exited(&mut self) -> Exit {
+        self.tree.exited().await
+    }
+
+    /// [`Tree::reaped`].
+    pub async fn reaped(&mut self) -> Reaped {
+        self.tree.reaped().await
+    }
+}
+
+impl Tree {
     /// The program's process id as this process sees it, for people and tests; `None` once it is gone.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
@@ -123,7 +162,7 @@ impl Group {
         }
     }
 
-    /// The end of the whole tree. Cancel safe. After [`Group::kill`] it takes at most six seconds.
+    /// The end of the whole tree. Cancel safe. After [`Tree::kill`] it takes at most six seconds.
     pub async fn reaped(&mut self) -> Reaped {
         loop {
             if let Some(reaped) = self.reaped {

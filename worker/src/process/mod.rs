@@ -11,7 +11,7 @@ mod pipes;
 mod record;
 
 pub use channel::Jail;
-pub use group::{Exit, Group, Reaped};
+pub use group::{Exit, Group, Reaped, Tree};
 pub use jail::jail_main;
 
 use musegate_protocol::message::Layer;

@@ -46,9 +46,9 @@ pub enum Folder {
     Run = 6,
     /// `TMPDIR`.
     Tmp = 7,
-    /// Files that the caller handed in.
+    /// Files that the caller handed in. Inside `ws`, where the agent may read; make that first.
     In = 8,
-    /// Files that the job hands back.
+    /// Files that the job hands back. Inside `ws`; make that first.
     Out = 9,
 }
 
@@ -79,8 +79,8 @@ impl Folder {
             Self::Cache => "cache",
             Self::Run => "run",
             Self::Tmp => "tmp",
-            Self::In => "in",
-            Self::Out => "out",
+            Self::In => "ws/in",
+            Self::Out => "ws/out",
         }
     }
 }
@@ -106,6 +106,8 @@ pub struct Scratch {
     folders: u16,
     prompt: bool,
     inputs: Vec<FileName>,
+    /// Folders and files of [`Scratch::write_file`], in the order of their making.
+    laid: Vec<(&'static str, UnlinkatFlags)>,
     removed: bool,
 }
 
@@ -127,6 +129,7 @@ impl Base {
                     folders: 0,
                     prompt: false,
                     inputs: Vec::new(),
+                    laid: Vec::new(),
                     removed: false,
                 });
             }
@@ -220,6 +223,23 @@ impl Scratch {
         Ok(folder.join(&**name))
     }
 
+    /// Writes a file of ours, mode 0600, and makes the folders above it, mode 0700. Returns its path.
+    ///
+    /// # Errors
+    /// [`ScratchError::Job`], also when there is one of that name already.
+    pub fn write_file(&mut self, inside: &'static str, bytes: &[u8]) -> Result<PathBuf, ScratchError> {
+        for (at, _) in inside.match_indices('/') {
+            let folder = inside.get(..at).unwrap_or_default();
+            if !self.laid.iter().any(|(laid, _)| *laid == folder) {
+                mkdirat(&self.dir, folder, PRIVATE).map_err(|error| ScratchError::job("make folder", error))?;
+                self.laid.push((folder, UnlinkatFlags::RemoveDir));
+            }
+        }
+        write_new(self.dir.as_fd(), inside, bytes)?;
+        self.laid.push((inside, UnlinkatFlags::NoRemoveDir));
+        Ok(self.path.join(inside))
+    }
+
     /// Removes the folder. Everything of the job must be dead.
     ///
     /// The ordinary job leaves nothing but what was made here, so just that is removed by name, without looking; where
@@ -253,7 +273,10 @@ impl Scratch {
             let inside = format!("{}/{}", Folder::In.name(), &**input);
             unlinkat(&self.dir, inside.as_str(), UnlinkatFlags::NoRemoveDir)?;
         }
-        for folder in Folder::ALL {
+        for (laid, how) in self.laid.iter().rev() {
+            unlinkat(&self.dir, *laid, *how)?;
+        }
+        for folder in Folder::ALL.into_iter().rev() {
             if self.folders & (1 << folder as u8) != 0 {
                 unlinkat(&self.dir, folder.name(), UnlinkatFlags::RemoveDir)?;
             }

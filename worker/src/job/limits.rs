@@ -189,6 +189,12 @@ impl Watch {
         first.unwrap_or(LOOK).min(asleep).min(LOOK)
     }
 
+    /// How long the whole job may still take, awake.
+    #[must_use]
+    pub fn wall_left(&self, now: Stamp) -> Duration {
+        (self.begin.awake + self.limits.wall).saturating_sub(now.awake)
+    }
+
     /// Seconds that the machine slept since the last call.
     pub fn slept(&mut self, now: Stamp) -> Option<u32> {
         let wall = now.wall.saturating_sub(self.begin.wall);

@@ -1,7 +1,10 @@
 //! One job: from what was asked to how it ended.
 
 pub mod answer;
+mod ears;
 pub mod limits;
 pub mod outcome;
 pub mod prompt;
+pub(crate) mod run;
+mod running;
 pub mod tools;

@@ -9,19 +9,11 @@ mod said;
 
 use super::limits::Breach;
 use crate::backend::records::Verdict;
+use crate::process::Exit;
 use crate::redact::Rules;
 use musegate_protocol::bounded::Text;
 use musegate_protocol::message::{CancelReason, End, FailureKind};
 pub use said::{Complaints, clean};
-
-/// How the process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// With this status.
-    Status(i32),
-    /// By this signal.
-    Signal(i32),
-}
 
 /// Why we ended a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +31,8 @@ pub struct Facts<'a> {
     pub stopped: Option<Stopped>,
     /// The terminal record, and its reason.
     pub terminal: Option<(Verdict, Option<String>)>,
-    /// How the process ended; `None`: it is not known.
-    pub exit: Option<Exit>,
+    /// How the process ended.
+    pub exit: Exit,
     /// A tool found its surroundings missing, and no tool worked afterwards.
     pub environment: bool,
     /// The whole answer does not fit its bound.
@@ -66,18 +58,18 @@ pub fn judge(facts: &Facts<'_>, rules: &Rules) -> End {
         );
     }
     match (&facts.terminal, facts.exit) {
-        (Some((Verdict::Completed, _)), Some(Exit::Status(0))) if facts.environment => environment(),
-        (Some((Verdict::Completed, _)), Some(Exit::Status(0))) => End::Completed,
-        (Some((Verdict::Completed, _)), Some(Exit::Status(status))) => failed(
+        (Some((Verdict::Completed, _)), Exit::Code(0)) if facts.environment => environment(),
+        (Some((Verdict::Completed, _)), Exit::Code(0)) => End::Completed,
+        (Some((Verdict::Completed, _)), Exit::Code(status)) => failed(
             FailureKind::Crashed,
             &format!(
                 "The agent said that it was done, then ended with status {status}. Its answer may be incomplete; try again."
             ),
         ),
-        (_, Some(Exit::Signal(signal))) => killed(signal),
-        (_, Some(Exit::Status(status @ (130 | 143)))) => killed(status - 128),
+        (_, Exit::Signal(signal)) => killed(signal),
+        (_, Exit::Code(status @ (130 | 143))) => killed(status - 128),
         (Some((verdict, reason)), _) => reported(*verdict, reason.as_deref(), facts, rules),
-        (None, Some(Exit::Status(2))) => failed(
+        (None, Exit::Code(2)) => failed(
             FailureKind::CouldNotStart,
             "The agent's program does not understand how it was started. Its operator should check which version is installed.",
         ),
@@ -85,13 +77,10 @@ pub fn judge(facts: &Facts<'_>, rules: &Rules) -> End {
     }
 }
 
-/// The job could not be started.
+/// The job could not be started. Why stands in the worker's log: it names paths.
 #[must_use]
-pub fn not_started(why: &str) -> End {
-    failed(
-        FailureKind::CouldNotStart,
-        &format!("The agent's program could not be started: {why}. This is for its operator to mend."),
-    )
+pub fn not_started() -> End {
+    failed(FailureKind::CouldNotStart, "The agent's program could not be started. Its operator finds the reason in the worker's log.")
 }
 
 fn failed(kind: FailureKind, sentence: &str) -> End {
@@ -201,12 +190,12 @@ fn reported(verdict: Verdict, reason: Option<&str>, facts: &Facts<'_>, rules: &R
 }
 
 /// It ended without a terminal record.
-fn unreported(exit: Option<Exit>, facts: &Facts<'_>, rules: &Rules) -> End {
+fn unreported(exit: Exit, facts: &Facts<'_>, rules: &Rules) -> End {
     if let Some(end) = facts.complaints.all().find_map(|line| known(line, facts)) {
         return end;
     }
     let how = match exit {
-        Some(Exit::Status(status)) => format!("ended with status {status}"),
+        Exit::Code(status) => format!("ended with status {status}"),
         _ => "ended".to_owned(),
     };
     let last = facts.complaints.last().map(|line| clean(line, rules)).filter(|line| !line.is_empty());

@@ -142,9 +142,9 @@ struct InputFile<'a> {
 /// The content of the prompt file.
 ///
 /// # Errors
-/// [`Unusable`]: the job is refused.
+/// [`Unusable`], where [`check`] would have found it.
 pub fn write(job: &StartJob, offers: Offers) -> Result<String, Unusable> {
-    check(job)?;
+    let document = document(job)?;
     let mut out = HEAD.to_owned();
     let optional = [
         (job.parts.iter().any(|part| matches!(part, PromptPart::File { .. })), FILES_IN),
@@ -156,22 +156,20 @@ pub fn write(job: &StartJob, offers: Offers) -> Result<String, Unusable> {
         out.push_str(text);
     }
     out.push_str("\nREQUEST\n");
-    let document = document(job)?;
     out.push_str(&serde_json::to_string(&document).map_err(|_| Unusable::Data)?);
     out.push('\n');
     Ok(out)
 }
 
-fn check(job: &StartJob) -> Result<(), Unusable> {
+/// Whether a prompt can be made of a job.
+///
+/// # Errors
+/// [`Unusable`].
+pub fn check(job: &StartJob) -> Result<(), Unusable> {
     if job.parts.is_empty() {
         return Err(Unusable::Empty);
     }
-    let turns = job.turns.iter().map(|turn| turn.text.len());
-    let parts = job.parts.iter().map(|part| match part {
-        PromptPart::Text(text) | PromptPart::Data(text) => text.len(),
-        PromptPart::File { .. } | PromptPart::Link { .. } => 0,
-    });
-    if turns.chain(parts).sum::<usize>() > MAX_TEXT {
+    if job.text_bytes() > MAX_TEXT {
         return Err(Unusable::TooLong);
     }
     let mut names: Vec<&str> = job.parts.iter().filter_map(file_name).collect();
@@ -179,7 +177,7 @@ fn check(job: &StartJob) -> Result<(), Unusable> {
     if names.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
         return Err(Unusable::SameName);
     }
-    Ok(())
+    document(job).map(drop)
 }
 
 fn file_name(part: &PromptPart) -> Option<&str> {

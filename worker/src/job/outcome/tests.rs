@@ -18,11 +18,11 @@ fn complaints(stderr: &str) -> Complaints {
 struct Case<'a> {
     stopped: Option<Stopped>,
     terminal: Option<(Verdict, Option<&'a str>)>,
-    exit: Option<Exit>,
+    exit: Exit,
     stderr: &'a str,
 }
 
-const QUIET: Case<'static> = Case { stopped: None, terminal: None, exit: Some(Exit::Status(1)), stderr: "" };
+const QUIET: Case<'static> = Case { stopped: None, terminal: None, exit: Exit::Code(1), stderr: "" };
 
 fn judged(case: &Case<'_>) -> End {
     let complaints = complaints(case.stderr);
@@ -51,18 +51,18 @@ fn kind(case: &Case<'_>) -> FailureKind {
 #[test]
 fn completed_needs_the_record_and_the_status() {
     let done = Some((Verdict::Completed, None));
-    assert_eq!(judged(&Case { terminal: done, exit: Some(Exit::Status(0)), ..QUIET }), End::Completed);
-    for exit in [Some(Exit::Status(1)), Some(Exit::Signal(9)), None] {
+    assert_eq!(judged(&Case { terminal: done, exit: Exit::Code(0), ..QUIET }), End::Completed);
+    for exit in [Exit::Code(1), Exit::Signal(9), Exit::Unknown] {
         assert_ne!(judged(&Case { terminal: done, exit, ..QUIET }), End::Completed, "{exit:?}");
     }
     for terminal in [None, Some((Verdict::Failed, None)), Some((Verdict::Cancelled, None))] {
-        assert_ne!(judged(&Case { terminal, exit: Some(Exit::Status(0)), ..QUIET }), End::Completed, "{terminal:?}");
+        assert_ne!(judged(&Case { terminal, exit: Exit::Code(0), ..QUIET }), End::Completed, "{terminal:?}");
     }
 }
 
 #[test]
 fn what_we_did_comes_before_what_it_said() {
-    let said = Case { terminal: Some((Verdict::Completed, None)), exit: Some(Exit::Status(0)), ..QUIET };
+    let said = Case { terminal: Some((Verdict::Completed, None)), exit: Exit::Code(0), ..QUIET };
     let cancelled = Case { stopped: Some(Stopped::Cancelled(CancelReason::Caller)), ..said };
     assert_eq!(judged(&cancelled), End::Cancelled { reason: CancelReason::Caller });
     let breaches = [
@@ -81,7 +81,7 @@ fn what_we_did_comes_before_what_it_said() {
         (Breach::Retries { http_status: 401 }, FailureKind::CredentialRejected),
     ];
     for (breach, expected) in breaches {
-        let case = Case { stopped: Some(Stopped::Breach(breach.clone())), exit: Some(Exit::Signal(15)), ..QUIET };
+        let case = Case { stopped: Some(Stopped::Breach(breach.clone())), exit: Exit::Signal(15), ..QUIET };
         assert_eq!(kind(&case), expected, "{breach:?}");
     }
 }
@@ -120,12 +120,12 @@ fn without_a_record_stderr_and_the_status_tell() {
     assert_eq!(said("thread 'main' panicked at src/main.rs:3:5\n"), FailureKind::Crashed);
     assert_eq!(said(""), FailureKind::Crashed);
     let ended = |exit| kind(&Case { exit, ..QUIET });
-    assert_eq!(ended(Some(Exit::Status(2))), FailureKind::CouldNotStart);
-    assert_eq!(ended(Some(Exit::Signal(9))), FailureKind::Killed);
-    assert_eq!(ended(Some(Exit::Signal(11))), FailureKind::Killed);
-    assert_eq!(ended(Some(Exit::Status(143))), FailureKind::Killed);
-    assert_eq!(ended(Some(Exit::Status(0))), FailureKind::Crashed);
-    assert_eq!(ended(None), FailureKind::Crashed);
+    assert_eq!(ended(Exit::Code(2)), FailureKind::CouldNotStart);
+    assert_eq!(ended(Exit::Signal(9)), FailureKind::Killed);
+    assert_eq!(ended(Exit::Signal(11)), FailureKind::Killed);
+    assert_eq!(ended(Exit::Code(143)), FailureKind::Killed);
+    assert_eq!(ended(Exit::Code(0)), FailureKind::Crashed);
+    assert_eq!(ended(Exit::Unknown), FailureKind::Crashed);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_missing_environment_is_told_although_the_run_completed() {
     let facts = Facts {
         stopped: None,
         terminal: Some((Verdict::Completed, None)),
-        exit: Some(Exit::Status(0)),
+        exit: Exit::Code(0),
         environment: true,
         too_large: false,
         complaints: &Complaints::default(),

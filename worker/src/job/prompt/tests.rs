@@ -111,7 +111,7 @@ fn structure_is_offered_only_where_it_is_asked_for_and_a_schema_replaces_it() {
 #[test]
 fn what_the_supervisor_must_not_send_is_refused() {
     let data = |json: &str| PromptPart::Data(Text::new(json).unwrap());
-    let fails = |parts| write(&job(parts, Vec::new()), Offers::default()).unwrap_err();
+    let fails = |parts| check(&job(parts, Vec::new())).unwrap_err();
     for json in ["", "{", "1 2", "{}\n", "{\"a\":\n1}", "nope"] {
         assert_eq!(fails(vec![data(json)]), Unusable::Data, "{json:?}");
     }
@@ -126,7 +126,7 @@ fn what_the_supervisor_must_not_send_is_refused() {
     assert_eq!(fails(vec![file(), text("x"), file()]), Unusable::SameName);
     let mut asked = job(vec![text("x")], Vec::new());
     asked.output_schema = Some(Text::new("{").unwrap());
-    assert_eq!(write(&asked, Offers::default()).unwrap_err(), Unusable::Schema);
+    assert_eq!(check(&asked).unwrap_err(), Unusable::Schema);
 }
 
 #[test]

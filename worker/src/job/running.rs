@@ -1,0 +1,281 @@
+//! A job while its processes run: four things that can happen, and what is done about each.
+//!
+//! Promises: a job without credit stops reading its stdout and nothing else stops; what is sent is redacted; after a
+//! cancel or a broken bound nothing more is waited for but the end of the processes.
+
+use super::ears::Ears;
+use super::limits::{Breach, Stamp};
+use super::outcome::{self, Facts, Stopped};
+use super::run::{Cancel, Launched};
+use crate::config::Limits;
+use crate::link::{Gone, JobLine};
+use crate::process::{Exit, Group, Reaped};
+use crate::scratch::Scratch;
+use crate::worker::Worker;
+use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, Progress, StartJob};
+use std::io::ErrorKind;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+
+/// A job whose processes run.
+pub(super) struct Running<'a> {
+    worker: &'a Worker,
+    line: &'a JobLine,
+    cancel: Cancel,
+    scratch: Scratch,
+    group: Group,
+    stdout_open: bool,
+    stderr_open: bool,
+    ears: Ears,
+    stopped: Option<Stopped>,
+}
+
+/// What a turn of the loop found.
+enum Turn {
+    Exited(Exit),
+    Stop(Stopped),
+    Stdout,
+    Stderr,
+    Room,
+    Time,
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn new(
+        worker: &'a Worker,
+        line: &'a JobLine,
+        cancel: Cancel,
+        limits: Limits,
+        launched: Launched,
+        start: &StartJob,
+    ) -> Self {
+        let mut ears = Ears::new(Arc::clone(&worker.rules), limits, start.output_schema.is_some());
+        ears.progress.push_back(Progress::Started);
+        Self {
+            worker,
+            line,
+            cancel,
+            scratch: launched.scratch,
+            group: launched.group,
+            stdout_open: true,
+            stderr_open: true,
+            ears,
+            stopped: None,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(super) async fn finish(mut self) -> Outcome {
+        let exit = self.watch().await;
+        let (exit, ended_by) = match exit {
+            Some(exit) => (exit, self.bury().await),
+            None => self.end().await,
+        };
+        if self.stopped.is_none() {
+            self.stopped = self.hand_over().await.err();
+        }
+        // Of a job that was stopped, what is sent by now is all that there will be.
+        self.ears.end();
+        let _ = self.deliver();
+        let end = self.verdict(exit);
+        let outcome = Outcome {
+            end,
+            usage: self.ears.usage,
+            redactions: self.ears.answer.redactions(),
+            output_bytes: self.ears.answer.sent(),
+            timing: self.ears.watch.timing(Stamp::now()),
+            ended_by,
+        };
+        if ended_by == EndedBy::Doubt {
+            self.worker.doubt();
+            return outcome;
+        }
+        if let Err(error) = self.scratch.remove() {
+            tracing::warn!(%error, "a scratch folder stays behind");
+        }
+        outcome
+    }
+
+    /// Until the program ends, or must end: then `None`.
+    async fn watch(&mut self) -> Option<Exit> {
+        let mut timer = pin!(sleep(self.ears.watch.pause(Stamp::now())));
+        loop {
+            let waits = match self.deliver() {
+                Ok(waits) => waits,
+                Err(stopped) => return self.stop(stopped),
+            };
+            self.ears.watch.held(waits, Stamp::now());
+            let broken = match self.turn(waits, timer.as_mut()).await {
+                Turn::Exited(exit) => return Some(exit),
+                Turn::Stop(stopped) => return self.stop(stopped),
+                Turn::Room => Ok(()),
+                Turn::Stdout => self.read_stdout().map(drop),
+                Turn::Stderr => self.read_stderr().map(drop),
+                Turn::Time => self.ears.time(Stamp::now()),
+            };
+            if let Err(breach) = broken {
+                return self.stop(Stopped::Breach(breach));
+            }
+            // A pause that was right before may be too long now, never too short.
+            let due = Instant::now() + self.ears.watch.pause(Stamp::now());
+            if due < timer.deadline() || timer.is_elapsed() {
+                timer.as_mut().reset(due);
+            }
+        }
+    }
+
+    fn stop(&mut self, stopped: Stopped) -> Option<Exit> {
+        self.stopped.get_or_insert(stopped);
+        None
+    }
+
+    /// Whatever comes first.
+    async fn turn(&mut self, waits: bool, timer: Pin<&mut Sleep>) -> Turn {
+        tokio::select! {
+            biased;
+            reason = cancelled(&mut self.cancel) => Turn::Stop(Stopped::Cancelled(reason)),
+            exit = self.group.tree.exited() => Turn::Exited(exit),
+            () = timer => Turn::Time,
+            _ = self.group.stderr.readable(), if self.stderr_open => Turn::Stderr,
+            () = self.line.room(), if waits => Turn::Room,
+            _ = self.group.stdout.readable(), if self.stdout_open && !waits => Turn::Stdout,
+        }
+    }
+
+    /// Bytes that came; 0: nothing, or no more for ever.
+    fn read_stdout(&mut self) -> Result<usize, Breach> {
+        let count = read(&self.group.stdout, self.ears.room(), &mut self.stdout_open);
+        self.ears.hear(count, Stamp::now())?;
+        Ok(count)
+    }
+
+    /// The same.
+    fn read_stderr(&mut self) -> Result<usize, Breach> {
+        let mut buffer = [0; 4096];
+        let count = read(&self.group.stderr, &mut buffer, &mut self.stderr_open);
+        self.ears.complain(buffer.get(..count).unwrap_or_default())?;
+        Ok(count)
+    }
+
+    /// Sends what may be sent now. `true`: more waits for room.
+    fn deliver(&mut self) -> Result<bool, Stopped> {
+        let gone = |Gone| Stopped::Cancelled(CancelReason::SupervisorLost);
+        while let Some(event) = self.ears.progress.front() {
+            let message = FromWorker::Progress { job: self.line.job(), event: event.clone() };
+            if !self.line.try_send(&message).map_err(gone)? {
+                return Ok(true);
+            }
+            self.ears.progress.pop_front();
+        }
+        while let Some(piece) = self.ears.answer.piece(usize::MAX) {
+            match self.line.output(piece.offset, piece.fresh, piece.text).map_err(gone)? {
+                Some(sent) => self.ears.answer.took(sent),
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The program has ended by itself: what it left behind is ended too.
+    async fn bury(&mut self) -> EndedBy {
+        self.group.tree.kill();
+        match self.group.tree.reaped().await {
+            Reaped::Itself => EndedBy::Itself,
+            Reaped::Leftovers | Reaped::Killed => EndedBy::Leftovers,
+            Reaped::Doubt => EndedBy::Doubt,
+        }
+    }
+
+    /// The ladder. What the program still says is read, so that it can end, and forgotten.
+    async fn end(&mut self) -> (Exit, EndedBy) {
+        self.group.tree.term();
+        let grace = self.worker.config.jobs.grace;
+        let polite = timeout(grace, ended(&mut self.group)).await;
+        self.group.tree.kill();
+        let reaped = self.group.tree.reaped().await;
+        let ended_by = match (polite, reaped) {
+            (_, Reaped::Doubt) => EndedBy::Doubt,
+            (Ok(_), Reaped::Itself) => EndedBy::Term,
+            _ => EndedBy::Kill,
+        };
+        (self.group.tree.exited().await, ended_by)
+    }
+
+    /// After the end of all processes: the rest of the streams, then the files.
+    async fn hand_over(&mut self) -> Result<(), Stopped> {
+        while self.read_stderr().map_err(Stopped::Breach)? > 0 {}
+        let due = Instant::now() + self.ears.watch.wall_left(Stamp::now());
+        loop {
+            self.settle(due).await?;
+            if self.read_stdout().map_err(Stopped::Breach)? == 0 {
+                break;
+            }
+        }
+        self.ears.end();
+        self.settle(due).await
+    }
+
+    /// Until everything that is ready was sent.
+    async fn settle(&mut self, due: Instant) -> Result<(), Stopped> {
+        while self.deliver()? {
+            tokio::select! {
+                reason = cancelled(&mut self.cancel) => return Err(Stopped::Cancelled(reason)),
+                () = sleep_until(due) => return Err(Stopped::Breach(Breach::Wall)),
+                () = self.line.room() => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn verdict(&mut self, exit: Exit) -> End {
+        let facts = Facts {
+            stopped: self.stopped.take(),
+            terminal: self.ears.terminal.take(),
+            exit,
+            environment: self.ears.environment,
+            too_large: self.ears.too_large,
+            complaints: &self.ears.complaints,
+            max_steps: self.worker.config.muse.max_steps,
+        };
+        outcome::judge(&facts, &self.worker.rules)
+    }
+}
+
+/// Until somebody wants the job to end. Never, if nobody can any more.
+async fn cancelled(cancel: &mut Cancel) -> CancelReason {
+    match cancel.wait_for(Option::is_some).await.ok().and_then(|reason| *reason) {
+        Some(reason) => reason,
+        None => std::future::pending().await,
+    }
+}
+
+/// Until the program has ended. What it says meanwhile is read, so that it can end, and forgotten.
+async fn ended(group: &mut Group) {
+    let (mut out, mut err) = (true, true);
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        tokio::select! {
+            biased;
+            _ = group.tree.exited() => return,
+            _ = group.stdout.readable(), if out => drop(read(&group.stdout, &mut buffer, &mut out)),
+            _ = group.stderr.readable(), if err => drop(read(&group.stderr, &mut buffer, &mut err)),
+        }
+    }
+}
+
+/// What is there now. 0: nothing, or, with `open` then false, no more for ever.
+fn read(pipe: &Receiver, into: &mut [u8], open: &mut bool) -> usize {
+    match pipe.try_read(into) {
+        Ok(0) => {
+            *open = false;
+            0
+        }
+        Ok(count) => count,
+        Err(error) => {
+            *open = error.kind() == ErrorKind::WouldBlock;
+            0
+        }
+    }
+}

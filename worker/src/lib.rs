@@ -1,9 +1,116 @@
 //! The process that runs Muse: slots, scratch folders, process groups, limits, redaction. Listens on a Unix socket only.
+//!
+//! A job's way through the rooms: `greet` (who connects), `session` (frames, in their legal order), `worker` (a slot),
+//! `job` (prompt, limits, verdict), `scratch` (its folder), `backend` (Muse's command line and its lines), `process`
+//! (started, confined, ended), `redact` (before anything leaves), `link` (credit, and back to the supervisor).
 
+mod agent;
 pub mod backend;
 pub mod config;
+mod greet;
 pub mod job;
+mod link;
+pub mod listen;
+mod notify;
 pub mod process;
 pub mod redact;
 pub mod scratch;
-pub mod session;
+mod serve;
+mod session;
+mod start;
+mod worker;
+
+pub use start::{Invocation, main, main_with};
+
+use agent::{AgentError, Maker};
+use backend::muse::{self, MuseError};
+use config::Config;
+use musegate_protocol::message::InstanceId;
+use nix::unistd::Uid;
+use notify::Manager;
+use process::JailCommand;
+use redact::{RuleError, Rules};
+use scratch::{Base, ScratchError};
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the start may be held up by what a crash left behind; the rest is removed in the background.
+const SWEEP: Duration = Duration::from_secs(2);
+
+/// Why the worker does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// As uid 0, without being allowed to.
+    #[error("refusing to run as root: give the worker a user of its own, or set allow_root = true")]
+    Root,
+    /// Its secrets cannot be looked for in answers.
+    #[error("redaction: {0}")]
+    Rules(#[from] RuleError),
+    /// Nothing that answers, or nothing that confines it.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// No place for jobs.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
+    /// No credential.
+    #[error("muse: {0}")]
+    Key(#[from] MuseError),
+    /// The system says no.
+    #[error("{what}: {error}")]
+    Os {
+        /// What was attempted.
+        what: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// Runs a worker on `listener` until `shutdown`, then drains it. `jail` says how its jail is started.
+///
+/// # Errors
+/// [`WorkerError`]: it did not start, and nothing is left of the attempt.
+pub async fn run(
+    config: Config,
+    listener: UnixListener,
+    jail: JailCommand,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), WorkerError> {
+    let os = |what| move |error| WorkerError::Os { what, error };
+    let own = Uid::effective();
+    if own.is_root() && !config.allow_root {
+        return Err(WorkerError::Root);
+    }
+    let supervisor = config.socket.supervisor.unwrap_or(own.as_raw());
+    listener.set_nonblocking(true).map_err(os("the socket"))?;
+    let listener = tokio::net::UnixListener::from_std(listener).map_err(os("the socket"))?;
+
+    let key = muse::read_key(&config.muse)?;
+    let secrets: Vec<_> = key.iter().map(|key| key.as_ref().clone()).collect();
+    let rules = Arc::new(Rules::new(&secrets, &config.redact)?);
+    let base = Base::open(&config.jobs.scratch)?;
+    let swept = base.sweep(SWEEP);
+    tracing::info!(?swept, "scratch folders of earlier jobs");
+
+    let maker = Maker::new(config.clone(), jail, key);
+    let agent = maker.make(&base).await?;
+    tracing::info!(backend = agent.muse.label(), version = agent.muse.version(), "muse found");
+
+    let instance = InstanceId(random().map_err(os("random bytes"))?);
+    let separate = supervisor != own.as_raw();
+    let parts = worker::Parts { config, base, rules, maker, agent, instance, separate };
+    let worker = Arc::new(worker::Worker::new(parts));
+    worker.say_layers();
+    let manager = Manager::from_environment();
+    manager.ready();
+    serve::serve(worker, listener, supervisor, &manager, shutdown).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn random() -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}

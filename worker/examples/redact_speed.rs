@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
-const TOTAL: usize = 64 * 1024 * 1024;
-const ROUNDS: usize = 5;
+const TOTAL: usize = 2 * 1024 * 1024;
+const ROUNDS: usize = 40;
 
 const PROSE: &str = "The harbour was quiet that morning, and nobody had yet opened the office. She looked at the list again: \
     eleven crates, two of them damaged, one without a label. \"We should wait,\" he said; it would not help anybody to be early. ";
@@ -40,9 +40,9 @@ fn main() -> Result<(), RuleError> {
     Ok(())
 }
 
-/// About [`TOTAL`] / 8 bytes of a text, in pieces of about one size.
+/// About [`TOTAL`] bytes of a text, in pieces of about one size.
 fn pieces(unit: &str, piece: usize) -> Vec<String> {
-    let text = unit.repeat(TOTAL / 8 / unit.len());
+    let text = unit.repeat(TOTAL / unit.len());
     let mut all = vec![String::new()];
     for c in text.chars() {
         match all.last_mut() {

@@ -7,9 +7,9 @@
 use super::Rules;
 use super::block::Block;
 use super::named::{LOOK_BACK, SIGNS, judge_sign};
-use super::needle::{HEAD, SHORT, WINDOW};
+use super::needle::{HEAD, Literals, SHORT, WINDOW_MAX};
 use super::shape::{Runs, Verdict, View, judge_family};
-use memchr::memchr3;
+use memchr::memchr3_iter;
 
 /// A long piece is taken in parts of this size, bytes: bounds memory, and stays in the processor's cache.
 const PART: usize = 16 * 1024;
@@ -22,12 +22,13 @@ const TRIM: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 enum Search {
     Forms,
-    Windows,
+    Marked,
+    Plain,
     Short,
     Signs,
 }
 
-const SEARCHES: [Search; 4] = [Search::Forms, Search::Windows, Search::Short, Search::Signs];
+const SEARCHES: [Search; 5] = [Search::Forms, Search::Marked, Search::Plain, Search::Short, Search::Signs];
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,12 +130,13 @@ impl State {
         let mut view = View { text: self.buf.as_bytes(), end, classes: &rules.classes, runs };
         let verdict = match search {
             Search::Forms => judge_form(&mut view, rules, place, which),
-            Search::Windows => {
-                let families = rules.literals.families(which);
+            Search::Marked | Search::Plain => {
+                let Literals { marked, plain, .. } = &rules.literals;
+                let families = if matches!(search, Search::Marked) { marked } else { plain }.families(which);
                 let verdict = families.get(part).map_or(Verdict::No, |family| judge_family(&mut view, family, place));
                 return (verdict, part + 1 < families.len());
             }
-            Search::Short => judge_family(&mut view, rules.literals.short(), place),
+            Search::Short => judge_family(&mut view, &rules.literals.short, place),
             Search::Signs => judge_sign(&mut view, &rules.kinds, place),
         };
         (verdict, false)
@@ -250,11 +252,13 @@ fn find(rules: &Rules, search: Search, text: &[u8], from: usize) -> (Option<(usi
     let behind = |at: usize| (from + at, 0);
     match search {
         Search::Forms => (rules.forms.as_ref().and_then(|forms| forms.find(text, from)), HEAD),
-        Search::Windows => (rules.literals.find(text, from), WINDOW),
+        Search::Marked => (rules.literals.marked.find(text, from), WINDOW_MAX),
+        Search::Plain => (rules.literals.plain.find(text, from), WINDOW_MAX),
         Search::Short => (rules.short.find(rest).map(behind), SHORT.len()),
         Search::Signs => {
             let [a, b, c] = SIGNS;
-            (memchr3(a, b, c, rest).map(behind), 1)
+            let mut signs = memchr3_iter(a, b, c, rest);
+            (signs.find(|at| rules.last_letters.tell(text, from + at)).map(behind), 1)
         }
     }
 }

@@ -22,6 +22,7 @@ pub use extra::{ExtraPattern, MAX_EXTRA};
 use alphabet::Classes;
 use engine::State;
 use memchr::memmem;
+use named::LastLetters;
 use needle::{Forms, Literals};
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +88,7 @@ impl Counts {
 pub struct Rules {
     classes: Box<Classes>,
     kinds: Kinds,
+    last_letters: LastLetters,
     literals: Literals,
     forms: Option<Forms>,
     short: memmem::Finder<'static>,
@@ -122,7 +124,8 @@ impl Rules {
         let forms = exact::forms(secrets)?;
         let forms = if forms.is_empty() { None } else { Some(Forms::new(forms).ok_or(RuleError::Search)?) };
         let short = memmem::Finder::new(needle::SHORT);
-        Ok(Self { classes: alphabet::classes(extra), kinds, literals, forms, short, names })
+        let last_letters = LastLetters::new();
+        Ok(Self { classes: alphabet::classes(extra), kinds, last_letters, literals, forms, short, names })
     }
 
     /// Redacts a whole text, such as a sentence or a name.

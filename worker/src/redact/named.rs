@@ -14,6 +14,10 @@ pub(crate) const LOOK_BACK: usize = 128;
 const NAME_MAX: usize = 64;
 /// Most quotes and spaces between a name and its sign, and between the sign and the value.
 const GAP_MAX: usize = 32;
+/// What may stand there.
+const GAP: &[u8] = b" \t\"'`*\\]";
+/// What may stand within a name besides letters and digits.
+const SEPARATORS: &[u8] = b"_.-";
 /// So much of a value is looked at, bytes.
 const VALUE_SEEN: usize = 128;
 /// Shortest value.
@@ -23,6 +27,53 @@ const AUTHORITY_SEEN: usize = 512;
 
 /// The bytes that may give a secret away.
 pub(crate) const SIGNS: [u8; 3] = [b':', b'=', b'~'];
+
+/// The last two letters of each name in the tables: most signs in a text are passed over for their sake.
+#[derive(Debug)]
+pub(crate) struct LastLetters([u32; 32]);
+
+impl LastLetters {
+    pub(crate) fn new() -> Self {
+        let mut pairs = [0u32; 32];
+        let mut add = |a: u8, b: u8| {
+            if let Some(pair) = pairs.get_mut(usize::from(b & 31)) {
+                *pair |= 1 << (a & 31);
+            }
+        };
+        for name in [NAMES, CREDENTIALS, COOKIES, PARAMETERS].into_iter().flatten() {
+            if let Some([a, b]) = name.as_bytes().last_chunk() {
+                add(*a, *b);
+                add(*b, b's');
+            }
+        }
+        Self(pairs)
+    }
+
+    /// Whether a sign is worth a judgement, by the few bytes around it.
+    pub(crate) fn tell(&self, text: &[u8], at: usize) -> bool {
+        let before = text.get(at.saturating_sub(GAP_MAX + NAME_MAX)..at).unwrap_or_default();
+        let sign = text.get(at);
+        if sign == Some(&b'~') {
+            return matches!(before.last(), Some(b'Q' | b'6'));
+        }
+        let url = sign == Some(&b':') && matches!(text.get(at + 1), None | Some(b'/'));
+        match before.last() {
+            None => false,
+            Some(b':') => sign == Some(&b'='),
+            Some(b) if b.is_ascii_digit() => url || before.last_chunk().is_some_and(|all: &[u8; 8]| all.iter().all(u8::is_ascii_digit)),
+            Some(b) if b.is_ascii_alphabetic() => url || self.ends(before),
+            Some(b) if GAP.contains(b) => self.ends(before),
+            Some(_) => false,
+        }
+    }
+
+    fn ends(&self, before: &[u8]) -> bool {
+        let mut letters = before.iter().rev().skip_while(|b| GAP.contains(b));
+        let (b, a) = (letters.next(), letters.find(|b| !SEPARATORS.contains(b)));
+        let pair = b.filter(|b| b.is_ascii_alphabetic()).zip(a.filter(|a| a.is_ascii_alphabetic()));
+        pair.is_some_and(|(b, a)| self.0.get(usize::from(b & 31)).is_some_and(|pairs| pairs >> (a & 31) & 1 == 1))
+    }
+}
 
 /// Judges one of [`SIGNS`] at a place.
 pub(crate) fn judge_sign(view: &mut View<'_>, kinds: &Kinds, at: usize) -> Verdict {
@@ -95,9 +146,9 @@ impl Name {
     fn before(view: &View<'_>, sign: usize) -> Option<Self> {
         let part = view.text.get(sign.saturating_sub(LOOK_BACK - 1)..sign)?;
         let part = part.strip_suffix(b":").unwrap_or(part);
-        let gap = part.iter().rev().take(GAP_MAX).take_while(|b| b" \t\"'`*\\]".contains(b)).count();
+        let gap = part.iter().rev().take(GAP_MAX).take_while(|b| GAP.contains(b)).count();
         let part = part.get(..part.len() - gap)?;
-        let is_name = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-".contains(b);
+        let is_name = |b: &&u8| b.is_ascii_alphanumeric() || SEPARATORS.contains(b);
         let len = part.iter().rev().take(NAME_MAX).take_while(is_name).count();
         let (rest, name) = part.split_at_checked(part.len() - len)?;
         let mut letters = [0; NAME_MAX];

@@ -1,5 +1,7 @@
-//! What is searched for in one pass: a window of three bytes for each literal of the table, four bytes for each known
-//! value. Both sets are small enough for a vectorised search; only where one is found is anything looked at closely.
+//! What is searched for: a window of three bytes or a few more of each literal of the table, four bytes of each known
+//! value. The sets are small enough for a vectorised search, and windows whose third byte is a letter are a set of
+//! their own, since a mixture of both lets the vectors stop far too often. Only where one is found is anything looked
+//! at closely.
 //!
 //! Promises: wherever a literal or a form stands, its window or head is found; a literal of which another is the
 //! beginning shares its window, so that a family is judged in one place. Refuses to judge.
@@ -9,10 +11,14 @@ use super::extra::ExtraPattern;
 use super::table::{Edge, Proof, ROWS};
 use aho_corasick::packed::{self, MatchKind};
 use aho_corasick::{AhoCorasick, Input};
+use std::cmp::Reverse;
 use zeroize::Zeroizing;
 
 /// Bytes of a window.
-pub(crate) const WINDOW: usize = 3;
+const WINDOW: usize = 3;
+/// Bytes of the longest string that is searched for.
+pub(crate) const WINDOW_MAX: usize = 8;
+type Window = [u8; WINDOW];
 /// The one literal of the table that is shorter than a window.
 pub(crate) const SHORT: &[u8] = b"SK";
 /// Bytes of a head.
@@ -57,70 +63,95 @@ pub(crate) struct Family {
     pub(crate) literals: Vec<Literal>,
 }
 
+impl Family {
+    /// What is searched for when it shares its window with no other.
+    fn searched(&self) -> Option<&[u8]> {
+        let root = self.literals.last()?;
+        root.text.get(self.offset..root.text.len().min(self.offset + WINDOW_MAX))
+    }
+
+    /// What may stand at the end of a piece before the search can find the family.
+    fn stem(&self) -> Option<&[u8]> {
+        let root = self.literals.last()?;
+        if matches!(root.follows, Follows::Tail { edge: Edge::Keep, .. }) {
+            return None;
+        }
+        root.text.get(..self.offset + self.searched()?.len() - 1)
+    }
+}
+
+/// Windows that are searched for together.
+pub(crate) struct Windows {
+    searcher: Searcher,
+    /// For each window the families that have it, those that begin earliest first.
+    families: Vec<Vec<Family>>,
+}
+
+impl Windows {
+    fn new(mut all: Vec<(Window, Vec<Family>)>) -> Option<Self> {
+        all.iter_mut().for_each(|(_, families)| families.sort_by_key(|family| Reverse(family.offset)));
+        let strings: Vec<&[u8]> = all.iter().map(|(window, families)| longer(window, families)).collect();
+        let searcher = Searcher::new(&strings)?;
+        Some(Self { searcher, families: all.into_iter().map(|(_, families)| families).collect() })
+    }
+
+    /// The next window from `from` on: where, and which.
+    pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
+        self.searcher.find(text, from)
+    }
+
+    /// The families of a window.
+    pub(crate) fn families(&self, window: usize) -> &[Family] {
+        self.families.get(window).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A window of one family alone takes what follows it: fewer places to look at. No two windows begin alike.
+fn longer<'a>(window: &'a Window, families: &'a [Family]) -> &'a [u8] {
+    match families {
+        [family] => family.searched().unwrap_or(window),
+        _ => window,
+    }
+}
+
 /// All literals, and how they are found.
 pub(crate) struct Literals {
-    windows: Searcher,
-    /// For each window the families that have it, those that begin earliest first.
-    by_window: Vec<Vec<Family>>,
-    /// The one literal that is too short for a window.
-    short: Family,
-    /// What may stand at the end of a piece, before the window of a literal is complete.
-    stems: Vec<Box<[u8]>>,
-    /// The longest stem.
+    /// Windows that end in a letter or a digit.
+    pub(crate) plain: Windows,
+    /// The others.
+    pub(crate) marked: Windows,
+    /// The one literal that is too short for a window, found by [`SHORT`].
+    pub(crate) short: Family,
+    /// What may stand at the end of a piece, before a literal can be found. By first byte.
+    stems: Box<[Vec<Box<[u8]>>; 256]>,
+    /// The longest of them.
     stem_max: usize,
 }
 
 impl Literals {
     /// Of the table and the operator's patterns. `kind` numbers a kind.
     pub(crate) fn new(extra: &[ExtraPattern], mut kind: impl FnMut(&str) -> usize) -> Option<Self> {
-        let mut families: Vec<Family> = Vec::new();
-        let mut windows: Vec<[u8; WINDOW]> = Vec::new();
-        let mut by_window: Vec<Vec<Family>> = Vec::new();
         let mut all = all_literals(extra, &mut kind);
         all.sort_by_key(|literal| literal.text.len());
         let short = Family { offset: 0, literals: all.extract_if(.., |literal| literal.text.len() < WINDOW).collect() };
-        for literal in all {
-            let root = |family: &&mut Family| family.literals.iter().any(|known| literal.text.starts_with(&known.text));
-            match families.iter_mut().find(root) {
-                Some(family) => family.literals.insert(0, literal),
-                None => families.push(Family { offset: 0, literals: vec![literal] }),
-            }
-        }
-        let mut stems: Vec<Box<[u8]>> = Vec::new();
-        for mut family in families {
-            let Some(root) = family.literals.last() else { continue };
-            let (offset, window) = choose_window(&root.text, &windows)?;
+        let mut windows: Vec<(Window, Vec<Family>)> = Vec::new();
+        for mut family in into_families(all) {
+            let (offset, window) = choose_window(&family.literals.last()?.text, &windows)?;
             family.offset = offset;
-            if !matches!(root.follows, Follows::Tail { edge: Edge::Keep, .. }) {
-                stems.extend(root.text.get(..offset + WINDOW - 1).map(Box::from));
-            }
-            match windows.iter().position(|known| *known == window) {
-                Some(at) => by_window.get_mut(at)?.push(family),
-                None => {
-                    windows.push(window);
-                    by_window.push(vec![family]);
-                }
+            match windows.iter_mut().find(|(known, _)| *known == window) {
+                Some((_, families)) => families.push(family),
+                None => windows.push((window, vec![family])),
             }
         }
-        by_window.iter_mut().for_each(|families| families.sort_by_key(|family| std::cmp::Reverse(family.offset)));
-        stems.extend(short.literals.iter().filter_map(|literal| literal.text.get(..1).map(Box::from)));
-        let stem_max = stems.iter().map(|stem| stem.len()).max().unwrap_or(0);
-        Some(Self { windows: Searcher::new(&windows)?, by_window, short, stems, stem_max })
-    }
-
-    /// The next window from `from` on: where, and the families that have it.
-    pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
-        self.windows.find(text, from)
-    }
-
-    /// The families of a window.
-    pub(crate) fn families(&self, window: usize) -> &[Family] {
-        self.by_window.get(window).map_or(&[], Vec::as_slice)
-    }
-
-    /// What is found by [`SHORT`].
-    pub(crate) fn short(&self) -> &Family {
-        &self.short
+        let all_stems = windows.iter().flat_map(|(_, families)| families).filter_map(Family::stem).chain(SHORT.get(..1));
+        let mut stems = Box::new([const { Vec::new() }; 256]);
+        let mut stem_max = 0;
+        for stem in all_stems {
+            stem_max = stem_max.max(stem.len());
+            stems.get_mut(usize::from(*stem.first()?))?.push(stem.into());
+        }
+        let (plain, marked) = windows.into_iter().partition(|([.., last], _)| last.is_ascii_alphanumeric());
+        Some(Self { plain: Windows::new(plain)?, marked: Windows::new(marked)?, short, stems, stem_max })
     }
 
     /// The earliest position in the text from which on it may become a literal that begins a word.
@@ -128,7 +159,8 @@ impl Literals {
         let first = text.len().saturating_sub(self.stem_max);
         let begins = |at: &usize| {
             let rest = text.get(*at..).unwrap_or_default();
-            word_edge(text, *at) && self.stems.iter().any(|stem| stem.starts_with(rest))
+            let stems = rest.first().and_then(|b| self.stems.get(usize::from(*b)));
+            stems.is_some_and(|stems| stems.iter().any(|stem| stem.starts_with(rest)) && word_edge(text, *at))
         };
         (first..text.len()).find(begins).unwrap_or(text.len())
     }
@@ -157,12 +189,25 @@ fn all_literals(extra: &[ExtraPattern], kind: &mut impl FnMut(&str) -> usize) ->
     all
 }
 
+/// Literals that begin with another join its family. They come shortest first.
+fn into_families(all: Vec<Literal>) -> Vec<Family> {
+    let mut families: Vec<Family> = Vec::new();
+    for literal in all {
+        let root = |family: &&mut Family| family.literals.iter().any(|known| literal.text.starts_with(&known.text));
+        match families.iter_mut().find(root) {
+            Some(family) => family.literals.insert(0, literal),
+            None => families.push(Family { offset: 0, literals: vec![literal] }),
+        }
+    }
+    families
+}
+
 /// The window that ordinary text has least often, one in use already before a new one.
-fn choose_window(literal: &[u8], used: &[[u8; WINDOW]]) -> Option<(usize, [u8; WINDOW])> {
+fn choose_window(literal: &[u8], used: &[(Window, Vec<Family>)]) -> Option<(usize, Window)> {
     let all = literal.array_windows::<WINDOW>().copied().enumerate();
-    let rank = |(at, window): &(usize, [u8; WINDOW])| {
+    let rank = |(at, window): &(usize, Window)| {
         let rarity: u32 = window.iter().map(|b| rarity(*b)).sum();
-        (used.contains(window), rarity, std::cmp::Reverse(*at))
+        (used.iter().any(|(known, _)| known == window), rarity, Reverse(*at))
     };
     all.max_by_key(rank)
 }
@@ -177,7 +222,7 @@ fn rarity(b: u8) -> u32 {
     }
 }
 
-/// A set of short strings of one length, searched for all at once.
+/// A set of short strings of which none begins another, searched for all at once.
 pub(crate) enum Searcher {
     /// With the vectors of this processor.
     Packed(Box<packed::Searcher>),
@@ -186,7 +231,7 @@ pub(crate) enum Searcher {
 }
 
 impl Searcher {
-    pub(crate) fn new<const N: usize>(strings: &[[u8; N]]) -> Option<Self> {
+    pub(crate) fn new(strings: &[&[u8]]) -> Option<Self> {
         if strings.len() <= 128 {
             let mut config = packed::Config::new();
             config.match_kind(MatchKind::LeftmostFirst).heuristic_pattern_limits(false);
@@ -231,8 +276,9 @@ impl Forms {
         if by_head.is_empty() {
             return None;
         }
-        let heads: Vec<[u8; HEAD]> = by_head.iter().map(|(head, _)| *head).collect();
-        Some(Self { heads: Searcher::new(&heads)?, by_head })
+        let heads: Vec<&[u8]> = by_head.iter().map(|(head, _)| head.as_slice()).collect();
+        let heads = Searcher::new(&heads)?;
+        Some(Self { heads, by_head })
     }
 
     /// The next head from `from` on: where, and which.
@@ -258,7 +304,7 @@ impl Forms {
 
 #[cfg(test)]
 impl Literals {
-    pub(crate) fn windows(&self) -> usize {
-        self.by_window.len()
+    pub(crate) fn windows(&self) -> [usize; 2] {
+        [self.plain.families.len(), self.marked.families.len()]
     }
 }

@@ -31,7 +31,8 @@ fn main() -> Result<(), RuleError> {
             let text = pieces(unit, piece);
             let mut best = [0f64; 2];
             for _ in 0..ROUNDS {
-                let figures = [speed(&text, |out| redact(&rules, &text, out)), speed(&text, |out| baseline(&text, out))];
+                let figures =
+                    [speed(&text, |out| redact(&rules, &text, out)), speed(&text, |out| baseline(&text, out))];
                 best.iter_mut().zip(figures).for_each(|(best, figure)| *best = best.max(figure));
             }
             println!("{name:>8} {piece:>7} {:>12.0} {:>12.0}", best[0], best[1]);

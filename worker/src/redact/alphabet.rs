@@ -105,13 +105,24 @@ impl Alphabet {
             Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
             Self::Azure => url_safe || b == b'.' || b == b'~',
             Self::Credential => url_safe || matches!(b, b'+' | b'/' | b'=' | b'~' | b'.'),
-            Self::Value => b.is_ascii_graphic() && !quote && !matches!(b, b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b',' | b';' | b'&' | b'|' | b'\\'),
+            Self::Value => {
+                b.is_ascii_graphic()
+                    && !quote
+                    && !matches!(
+                        b,
+                        b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b',' | b';' | b'&' | b'|' | b'\\'
+                    )
+            }
             Self::Quoted => b > b' ' && b != 0x7f && !quote && b != b'\\',
             Self::Line => b != b'\n' && b != b'\r',
             Self::LineInDouble => b != b'\n' && b != b'\r' && b != b'"',
             Self::LineInSingle => b != b'\n' && b != b'\r' && b != b'\'',
-            Self::Authority => b > b' ' && b != 0x7f && !quote && !matches!(b, b'/' | b'?' | b'#' | b'\\' | b'<' | b'>'),
-            Self::Query => b.is_ascii_graphic() && !quote && !matches!(b, b'&' | b'#' | b'<' | b'>' | b')' | b']' | b'}'),
+            Self::Authority => {
+                b > b' ' && b != 0x7f && !quote && !matches!(b, b'/' | b'?' | b'#' | b'\\' | b'<' | b'>')
+            }
+            Self::Query => {
+                b.is_ascii_graphic() && !quote && !matches!(b, b'&' | b'#' | b'<' | b'>' | b')' | b']' | b'}')
+            }
         }
     }
 }

@@ -103,7 +103,11 @@ impl State {
                 break;
             }
             if let Some(scan) = self.scans.get_mut(search as usize) {
-                *scan = if more { Scan { part: scan.part + 1, ..*scan } } else { Scan { from: place + 1, ..Scan::default() } };
+                *scan = if more {
+                    Scan { part: scan.part + 1, ..*scan }
+                } else {
+                    Scan { from: place + 1, ..Scan::default() }
+                };
             }
             match verdict {
                 Verdict::Hit { kind, start, end, open } => self.cover(rules, kind, (start, end), open, out),

@@ -41,7 +41,8 @@ impl ExtraPattern {
         if kind.is_empty() || kind.len() > 32 || !kind.bytes().all(legal) {
             return Err(wrong("the kind must be 1 to 32 of a-z, 0-9 and -"));
         }
-        let (literal, rest) = rest.split_once('[').ok_or(wrong("an alphabet such as [A-Za-z0-9] must follow the literal"))?;
+        let (literal, rest) =
+            rest.split_once('[').ok_or(wrong("an alphabet such as [A-Za-z0-9] must follow the literal"))?;
         if !(LITERAL_MIN..=LITERAL_MAX).contains(&literal.len()) || !literal.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(wrong("the literal must be 3 to 64 visible ASCII characters"));
         }

@@ -60,7 +60,9 @@ impl LastLetters {
         match before.last() {
             None => false,
             Some(b':') => sign == Some(&b'='),
-            Some(b) if b.is_ascii_digit() => url || before.last_chunk().is_some_and(|all: &[u8; 8]| all.iter().all(u8::is_ascii_digit)),
+            Some(b) if b.is_ascii_digit() => {
+                url || before.last_chunk().is_some_and(|all: &[u8; 8]| all.iter().all(u8::is_ascii_digit))
+            }
             Some(b) if b.is_ascii_alphabetic() => url || self.ends(before),
             Some(b) if GAP.contains(b) => self.ends(before),
             Some(_) => false,
@@ -273,7 +275,8 @@ fn is_aws(name: &Name) -> bool {
 }
 
 fn looks_random(value: &[u8], quoted: bool) -> bool {
-    let placeholder = value.first().is_some_and(|b| b"$%<{".contains(b)) || value.windows(10).any(|w| w == b"[redacted:");
+    let placeholder =
+        value.first().is_some_and(|b| b"$%<{".contains(b)) || value.windows(10).any(|w| w == b"[redacted:");
     if value.len() < VALUE_MIN || placeholder {
         return false;
     }

@@ -143,7 +143,8 @@ impl Literals {
                 None => windows.push((window, vec![family])),
             }
         }
-        let all_stems = windows.iter().flat_map(|(_, families)| families).filter_map(Family::stem).chain(SHORT.get(..1));
+        let all_stems =
+            windows.iter().flat_map(|(_, families)| families).filter_map(Family::stem).chain(SHORT.get(..1));
         let mut stems = Box::new([const { Vec::new() }; 256]);
         let mut stem_max = 0;
         for stem in all_stems {
@@ -160,7 +161,8 @@ impl Literals {
         let begins = |at: &usize| {
             let rest = text.get(*at..).unwrap_or_default();
             let stems = rest.first().and_then(|b| self.stems.get(usize::from(*b)));
-            stems.is_some_and(|stems| stems.iter().any(|stem| stem.starts_with(rest)) && word_edge(text, *at))
+            let stems = stems.filter(|stems| !stems.is_empty() && word_edge(text, *at));
+            stems.is_some_and(|stems| stems.iter().any(|stem| stem.starts_with(rest)))
         };
         (first..text.len()).find(begins).unwrap_or(text.len())
     }

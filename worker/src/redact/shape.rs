@@ -144,7 +144,14 @@ impl View<'_> {
     }
 
     /// A tail from `at` on: at least `min` characters of an alphabet.
-    pub(crate) fn tail(&mut self, kind: usize, (start, at): (usize, usize), min: usize, bit: u32, proof: Proof) -> Verdict {
+    pub(crate) fn tail(
+        &mut self,
+        kind: usize,
+        (start, at): (usize, usize),
+        min: usize,
+        bit: u32,
+        proof: Proof,
+    ) -> Verdict {
         let run = self.run(at, bit);
         let long = run.end - at >= min;
         if !long && !run.open {

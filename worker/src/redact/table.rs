@@ -91,7 +91,7 @@ use Edge::{Any, Both, Keep, Left};
 pub(crate) const ROWS: &[Row] = &[
     row(1, "musegate", &["mgt_"], 43, A::Alnum, Any, "U: 43 of secret and 6 of checksum"),
     row(3, "anthropic", &["sk-ant-"], 20, A::UrlSafe, Any, "G, K: 93 and AA after api03-, admin01-; F: oat01-"),
-    row(4, "openai", &["sk-proj-", "sk-svcacct-", "sk-admin-"], 40, A::UrlSafe, Any, "G: twice 58 or 74 around T3BlbkFJ"),
+    row(4, "openai", &["sk-proj-", "sk-svcacct-", "sk-admin-"], 40, A::UrlSafe, Any, "G: 58 or 74, T3BlbkFJ, again"),
     Row {
         proof: Proof::DigitOrUpper, // names of style classes such as sk-loading-indicator-wrapper have neither
         ..row(5, "sk-key", &["sk-"], 20, A::UrlSafe, Left, "G, K: OpenAI 48; others of the family from 20")
@@ -109,7 +109,7 @@ pub(crate) const ROWS: &[Row] = &[
     row(15, "google", &["GOCSPX-"], 28, A::UrlSafe, Any, "K"),
     row(16, "github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], 36, A::Alnum, Any, "G"),
     row(17, "github", &["github_pat_"], 82, A::Word, Any, "G"),
-    row(18, "gitlab", &["glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glimt-"], 20, A::Dotted, Any, "G: routable ones are longer, with dots"),
+    row(18, "gitlab", &["glpat-", "gldt-", "glrt-", "glft-", "glcbt-", "glimt-"], 20, A::Dotted, Any, "G: or longer"),
     row(18, "gitlab", &["glsoat-", "glffct-", "gloas-", "glagent-", "GR1348941"], 20, A::Dotted, Any, "G"),
     row(18, "gitlab", &["glptt-"], 40, A::Hex, Any, "G"),
     row(19, "aws", &["AKIA", "ASIA", "ABIA", "ACCA"], 16, A::Upper, Any, "G: A-Z2-7; digits 0 1 8 9 taken too"),
@@ -151,7 +151,15 @@ pub(crate) const ROWS: &[Row] = &[
     row(42, "sourcegraph", &["sgp_"], 40, A::Word, Any, "G: hexadecimal, an instance may stand before"),
     Row {
         proof: Proof::Digit, // "Basic internationalization" is prose; after `Authorization:` no digit is needed
-        ..row(45, "authorization", &["Bearer ", "bearer ", "BEARER ", "Basic ", "basic "], 16, A::Credential, Keep, "G, O")
+        ..row(
+            45,
+            "authorization",
+            &["Bearer ", "bearer ", "BEARER ", "Basic ", "basic "],
+            16,
+            A::Credential,
+            Keep,
+            "G, O",
+        )
     },
     Row { proof: Proof::Digit, ..row(45, "authorization", &["Token ", "token "], 16, A::Credential, Keep, "G, O") },
 ];
@@ -159,8 +167,24 @@ pub(crate) const ROWS: &[Row] = &[
 /// Names whose value is a secret when it looks random (rule 47; rule 20 for those of AWS): what they end with, in lower
 /// case and without `_`, `-` and `.`.
 pub(crate) const NAMES: &[&str] = &[
-    "apikey", "token", "secret", "password", "passwd", "passwrd", "passphrase", "pwd", "pass", "credential", "secretkey",
-    "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "masterkey", "secretkeybase",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passwrd",
+    "passphrase",
+    "pwd",
+    "pass",
+    "credential",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "authkey",
+    "signingkey",
+    "encryptionkey",
+    "masterkey",
+    "secretkeybase",
 ];
 
 /// Headers whose value is a credential (rule 45), written as [`NAMES`].
@@ -174,8 +198,20 @@ pub(crate) const COOKIES: &[&str] = &["cookie", "setcookie"];
 
 /// Parameters of a URL whose value is a secret (rule 48), after `?`, `&`, `;` or `#`, written as [`NAMES`].
 pub(crate) const PARAMETERS: &[&str] = &[
-    "token", "accesstoken", "refreshtoken", "idtoken", "sig", "signature", "xamzsignature", "xamzsecuritytoken",
-    "xgoogsignature", "code", "password", "secret", "clientsecret", "apikey",
+    "token",
+    "accesstoken",
+    "refreshtoken",
+    "idtoken",
+    "sig",
+    "signature",
+    "xamzsignature",
+    "xamzsecuritytoken",
+    "xgoogsignature",
+    "code",
+    "password",
+    "secret",
+    "clientsecret",
+    "apikey",
 ];
 
 /// Indexes of the kinds that no row names.

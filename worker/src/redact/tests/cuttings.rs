@@ -6,10 +6,34 @@ use proptest::prelude::*;
 const OWN: [&str; 3] = ["Jq8!own value/of+the \"worker\"", "0123456789abcdef0123456789abcdef", "กุญแจลับของเรา"];
 
 const FILLER: &[&str] = &[
-    "the quick brown fox jumps over the lazy dog ", "สวัสดีชาวโลก ", "👩‍👩‍👧 ", "🇹🇭", "fn main() { let token = next(); }\n",
-    "task_id=42 risk-free sk-learn ", "{\"a\": [1, 2, \"b\"]}", "9fceb02d0ae598e95dc970b74767f19372d61af8 ", "--- ---BEGIN ",
-    "https://example.com/a?b=c#d ", "key: value\n", "eyJ.eyJ.", "password: short ", "Cookie: none\n", "~ Q~ 8Q~ ", "ghp_ AKIA hf_ xox",
-    "SK SKU SG. SG ", "Bearer of news, basic things, token gestures ", "é", "= : == :: := ", "\"", "'", "\\", "`", "\n\n", "sk-", "s", "g",
+    "the quick brown fox jumps over the lazy dog ",
+    "สวัสดีชาวโลก ",
+    "👩‍👩‍👧 ",
+    "🇹🇭",
+    "fn main() { let token = next(); }\n",
+    "task_id=42 risk-free sk-learn ",
+    "{\"a\": [1, 2, \"b\"]}",
+    "9fceb02d0ae598e95dc970b74767f19372d61af8 ",
+    "--- ---BEGIN ",
+    "https://example.com/a?b=c#d ",
+    "key: value\n",
+    "eyJ.eyJ.",
+    "password: short ",
+    "Cookie: none\n",
+    "~ Q~ 8Q~ ",
+    "ghp_ AKIA hf_ xox",
+    "SK SKU SG. SG ",
+    "Bearer of news, basic things, token gestures ",
+    "é",
+    "= : == :: := ",
+    "\"",
+    "'",
+    "\\",
+    "`",
+    "\n\n",
+    "sk-",
+    "s",
+    "g",
 ];
 
 /// A text of `n` secrets among look-alikes, and the part of each that must not come through.
@@ -107,7 +131,9 @@ fn ordinary_text_is_not_held_back() {
     let rules = rules();
     let mut redactor = Redactor::new(rules);
     let mut out = String::new();
-    for word in ["the quick brown fox jump", "s over the lazy dog", ". See http", " and ", "mind map", "ping", "สวัส", "😀"] {
+    for word in
+        ["the quick brown fox jump", "s over the lazy dog", ". See http", " and ", "mind map", "ping", "สวัส", "😀"]
+    {
         redactor.push(word, &mut out);
         assert_eq!(redactor.held(), 0, "after {word:?}");
     }
@@ -139,8 +165,7 @@ fn after_finish_a_new_stream_begins() {
     redactor.push("p_", &mut out);
     redactor.push(&"a1".repeat(18), &mut out);
     redactor.finish(&mut out);
-    assert_eq!(out, "a ghp_".to_owned() + &"a1".repeat(18)[..0] + &out[6..]);
-    assert_eq!(out.len(), 6 + 36);
+    assert_eq!(out, format!("a ghp_{}", "a1".repeat(18)));
 }
 
 proptest! {
@@ -163,9 +188,40 @@ proptest! {
 fn piece() -> impl Strategy<Value = String> {
     let literals: Vec<&str> = ROWS.iter().flat_map(|row| row.literals.iter().copied()).collect();
     let telling = vec![
-        "eyJ", ".eyJ", ".", "-----BEGIN ", "RSA PRIVATE KEY", "-----", "-----END ", "://", ":", "=", "@", "?token=", "&sig=",
-        "Authorization: ", "Cookie: a=", "password: ", "secret = \"", "\"", "'", " ", "\n", "123456789:", "abc8Q~", "sha256~", "LLM|",
-        "Jq8!own va", "lue/of+the ", "0123456789abcdef", "กุญแจ", "ลับของเรา", "aws_secret_access_key=", "..", "ก", "😀",
+        "eyJ",
+        ".eyJ",
+        ".",
+        "-----BEGIN ",
+        "RSA PRIVATE KEY",
+        "-----",
+        "-----END ",
+        "://",
+        ":",
+        "=",
+        "@",
+        "?token=",
+        "&sig=",
+        "Authorization: ",
+        "Cookie: a=",
+        "password: ",
+        "secret = \"",
+        "\"",
+        "'",
+        " ",
+        "\n",
+        "123456789:",
+        "abc8Q~",
+        "sha256~",
+        "LLM|",
+        "Jq8!own va",
+        "lue/of+the ",
+        "0123456789abcdef",
+        "กุญแจ",
+        "ลับของเรา",
+        "aws_secret_access_key=",
+        "..",
+        "ก",
+        "😀",
     ];
     prop_oneof![
         3 => proptest::sample::select(literals).prop_map(str::to_owned),

@@ -24,7 +24,8 @@ fn a_known_value_is_found_in_every_form_at_every_place() {
     assert!(forms.len() > 7);
     for form in &forms {
         let form = form.as_str();
-        for text in [format!("a{form}b"), format!("ก{form}😀"), format!("{form}{form}"), format!("Zq7-{form}Zq7-know")] {
+        for text in [format!("a{form}b"), format!("ก{form}😀"), format!("{form}{form}"), format!("Zq7-{form}Zq7-know")]
+        {
             let out = redact(&rules, &text);
             assert!(!out.contains(form), "{form} in {out}");
             assert_eq!(out, text.replace(form, "[redacted:own-secret]"));
@@ -38,7 +39,10 @@ fn a_known_value_is_found_in_every_form_at_every_place() {
 #[test]
 fn a_known_value_that_begins_another_does_not_hide_it() {
     let rules = rules_with(&["abcdefgh", "abcdefgh12345678"], &[]);
-    assert_eq!(redact(&rules, "abcdefgh12345678 abcdefgh1234567 abcdefg"), "[redacted:own-secret] [redacted:own-secret]1234567 abcdefg");
+    assert_eq!(
+        redact(&rules, "abcdefgh12345678 abcdefgh1234567 abcdefg"),
+        "[redacted:own-secret] [redacted:own-secret]1234567 abcdefg"
+    );
 }
 
 #[test]
@@ -103,7 +107,8 @@ fn a_private_key_is_covered_from_begin_to_end() {
     let mut dice = Dice::new(9);
     for label in ["RSA PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
         let line = dice.text(64, |b| Alphabet::Base64.has(b));
-        for body in [format!("\n{line}\n{line}\n"), format!("\\n{line}\\n"), format!(" {line} {line} "), String::new()] {
+        for body in [format!("\n{line}\n{line}\n"), format!("\\n{line}\\n"), format!(" {line} {line} "), String::new()]
+        {
             let key = format!("{dash}BEGIN {label}{dash}{body}{dash}END {label}{dash}");
             becomes(&format!("key: {key}\nafter"), "key: [redacted:private-key]\nafter");
             becomes(&format!("\"{key}\" and"), "\"[redacted:private-key]\" and");
@@ -133,7 +138,10 @@ fn a_text_that_mentions_a_key_block_keeps_its_rest() {
     let dash = "-".repeat(5);
     let prose = "and ends in a line that says the same with another word in it. More.";
     let out = redact(&rules(), &format!("It begins with `{dash}BEGIN PRIVATE KEY{dash}` {prose}"));
-    assert!(out.starts_with("It begins with `[redacted:private-key]") && out.ends_with("with another word in it. More."), "{out}");
+    assert!(
+        out.starts_with("It begins with `[redacted:private-key]") && out.ends_with("with another word in it. More."),
+        "{out}"
+    );
     let thai = "แล้วตามด้วยข้อความอื่นที่ไม่ใช่กุญแจ";
     let out = redact(&rules(), &format!("{dash}BEGIN PRIVATE KEY{dash} {thai}"));
     assert!(out.ends_with("ข้อความอื่นที่ไม่ใช่กุญแจ"), "{out}");
@@ -144,7 +152,14 @@ fn headers_lose_their_credential() {
     let mut dice = Dice::new(11);
     let key = alnum(&mut dice, 24);
     let letters = dice.text(16, |b| b.is_ascii_lowercase());
-    for before in ["Authorization: Bearer ", "authorization: basic ", "Authorization: ", "\"Authorization\": \"Token ", "Proxy-Authorization: X ", "bearer "] {
+    for before in [
+        "Authorization: Bearer ",
+        "authorization: basic ",
+        "Authorization: ",
+        "\"Authorization\": \"Token ",
+        "Proxy-Authorization: X ",
+        "bearer ",
+    ] {
         becomes(&format!("{before}{key}\nHost: x"), &format!("{before}[redacted:authorization]\nHost: x"));
     }
     becomes(&format!("Authorization: Basic {letters}"), "Authorization: Basic [redacted:authorization]");
@@ -169,7 +184,10 @@ fn a_url_loses_user_and_password() {
         ("postgres://u:p@ss@db:5432/x", "postgres://[redacted:url-userinfo]@db:5432/x"),
         ("redis://:pw@h", "redis://[redacted:url-userinfo]@h"),
         ("amqp://ก:ข@h, and", "amqp://[redacted:url-userinfo]@h, and"),
-        ("https://me@host/ https://host:80/@x:y@z https://me:@host ://a:b@c", "https://me@host/ https://host:80/@x:y@z https://me:@host ://a:b@c"),
+        (
+            "https://me@host/ https://host:80/@x:y@z https://me:@host ://a:b@c",
+            "https://me@host/ https://host:80/@x:y@z https://me:@host ://a:b@c",
+        ),
     ] {
         becomes(text, want);
     }
@@ -178,7 +196,10 @@ fn a_url_loses_user_and_password() {
 #[test]
 fn a_url_loses_the_values_of_telling_parameters() {
     for name in ["token", "access_token", "sig", "X-Amz-Signature", "X-Goog-Signature", "password"] {
-        becomes(&format!("https://x/?a=1&{name}=v%20&b=2 y"), &format!("https://x/?a=1&{name}=[redacted:url-parameter]&b=2 y"));
+        becomes(
+            &format!("https://x/?a=1&{name}=v%20&b=2 y"),
+            &format!("https://x/?a=1&{name}=[redacted:url-parameter]&b=2 y"),
+        );
         becomes(&format!("(x?{name}=v)."), &format!("(x?{name}=[redacted:url-parameter])."));
         stays(&format!("x?my{name}=v"));
         stays(&format!("x?{name}="));

@@ -1,0 +1,20 @@
+//! The programs of the kill tests: the hostile one, a small worker that starts it, and a referee that ends one of them
+//! and counts what is left. The referee is process 1 of a pid namespace, so that nothing of a trial can get away.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test program ends at what it does not expect")]
+
+mod host;
+mod hostile;
+mod referee;
+
+fn main() -> std::process::ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["hostile", shape] => hostile::run(shape),
+        ["host", jail, modes, shape, scratch] => host::run(jail, modes, shape, scratch.as_ref()),
+        ["referee", end, jail, modes, shape, scratch] => return referee::judge(end, jail, modes, shape, scratch),
+        ["control", shape] => return referee::control(shape),
+        _ => return 64.into(),
+    }
+    0.into()
+}

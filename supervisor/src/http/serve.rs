@@ -186,3 +186,8 @@ fn host(head: &Parts) -> &str {
     authority.or_else(|| head.headers.get(HOST)?.to_str().ok()).unwrap_or_default()
 }
 
+
+#[cfg(test)]
+pub(crate) mod house;
+#[cfg(test)]
+mod tests;

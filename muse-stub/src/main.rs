@@ -1,0 +1,6 @@
+//! muse-stub
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    muse_stub::main()
+}

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use musegate_protocol::bounded::{Label, List, Text};
 use musegate_protocol::codec::WorkerCodec;
 use musegate_protocol::message::{
-    End, EndedBy, FromWorker, HelloAck, InstanceId, JobId, JobLimits, MAX_CHUNK, Outcome, PROTOCOL, Report, StartJob,
+    End, EndedBy, FromWorker, HelloAck, INITIAL_CREDIT, InstanceId, JobId, JobLimits, MAX_CHUNK, Outcome, PROTOCOL, Report, StartJob,
     Timing, ToWorker,
 };
 use musegate_protocol::preamble;
@@ -94,13 +94,15 @@ pub(crate) struct Hand {
     /// Bytes of answer said of each job.
     said: HashMap<JobId, u64>,
     /// Credit that came back, by job.
-    pub(crate) credit: HashMap<JobId, u64>,
+    credit: HashMap<JobId, u64>,
+    /// Credit that was spent on output, by job.
+    spent: HashMap<JobId, u64>,
 }
 
 impl Hand {
     pub(crate) fn new(stream: UnixStream) -> Self {
         let (codec, input) = (WorkerCodec::default(), BytesMut::new());
-        Self { stream, codec, input, said: HashMap::new(), credit: HashMap::new() }
+        Self { stream, codec, input, said: HashMap::new(), credit: HashMap::new(), spent: HashMap::new() }
     }
 
     pub(crate) async fn preamble(&mut self) {
@@ -142,13 +144,23 @@ impl Hand {
         self.try_hear().await.expect("a message")
     }
 
-    /// The next start; credit is counted, pings are answered.
+    /// What a job may still send.
+    pub(crate) fn room(&self, job: JobId) -> u64 {
+        let of = |sums: &HashMap<JobId, u64>| sums.get(&job).copied().unwrap_or_default();
+        u64::from(INITIAL_CREDIT) + of(&self.credit) - of(&self.spent)
+    }
+
+    fn spend(&mut self, job: JobId, bytes: u64) {
+        *self.spent.entry(job).or_default() += bytes + 64;
+    }
+
+    /// The next start; credit is counted, pings are answered, cancels passed over.
     pub(crate) async fn start(&mut self) -> StartJob {
         loop {
             match self.hear().await {
                 ToWorker::Start(start) => return *start,
                 ToWorker::Ping { nonce } => self.say(&FromWorker::Pong { nonce, jobs: 0 }).await,
-                ToWorker::Credit { .. } => {}
+                ToWorker::Credit { .. } | ToWorker::Cancel { .. } => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -159,11 +171,26 @@ impl Hand {
     }
 
     pub(crate) async fn output_as(&mut self, job: JobId, fresh: bool, text: &str) {
+        self.spend(job, text.len() as u64);
         let said = self.said.entry(job).or_default();
         let offset = if fresh { 0 } else { *said };
         *said = offset + text.len() as u64;
         let text = Text::<MAX_CHUNK>::new(text).unwrap();
         self.say(&FromWorker::Output { job, offset, fresh, text }).await;
+    }
+
+    /// The same text many times, each in a frame of its own, written at once.
+    pub(crate) async fn outputs(&mut self, job: JobId, text: &str, times: u64) {
+        let mut out = BytesMut::new();
+        let said = self.said.entry(job).or_default();
+        for _ in 0..times {
+            let text = Text::<MAX_CHUNK>::new(text).unwrap();
+            let (offset, len) = (*said, text.len() as u64);
+            self.codec.encode(&FromWorker::Output { job, offset, fresh: false, text }, &mut out).unwrap();
+            *said = offset + len;
+            *self.spent.entry(job).or_default() += len + 64;
+        }
+        self.stream.write_all(&out).await.unwrap();
     }
 
     pub(crate) async fn finish(&mut self, job: JobId, end: End) {

@@ -1,5 +1,6 @@
 //! Test only: the whole supervisor on a real socket, with a worker's end that the test drives by hand.
 
+use crate::admission::Admitted;
 use crate::admission::token::{Digest, generate};
 use crate::card::Abilities;
 use crate::config::Config;
@@ -7,11 +8,12 @@ use crate::http::listen;
 use crate::http::serve::Serve;
 use crate::link::hand::{Hand, Place, soon, until};
 use crate::rooms::Rooms;
+use crate::tasks::Ticket;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
-use hyper::{Request, Response};
+use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use musegate_protocol::message::{End, FromWorker, StartJob};
 use serde_json::{Value, json};
@@ -100,6 +102,20 @@ impl House {
         let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
         Client { sender, token: token.unwrap_or_else(|| "wrong".into()), address: self.address }
+    }
+
+    /// An admitted request of this caller, without HTTP.
+    pub(crate) fn admitted(&self, name: &str) -> Admitted {
+        let token = self.tokens.iter().find(|(known, _)| known == name).map(|(_, token)| token).unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
+        self.serve.rooms.admission.authenticate(&headers, self.address.ip()).unwrap()
+    }
+
+    /// Starts a turn, in a slot that must be free.
+    pub(crate) fn hand_over(&self, ticket: Ticket, admitted: &Admitted) {
+        let slot = self.serve.rooms.admission.slot(admitted).unwrap();
+        ticket.start(slot, self.serve.rooms.audit.begin(admitted).unwrap());
     }
 
     /// Asks on a connection of its own, in the background.

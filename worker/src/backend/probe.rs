@@ -65,18 +65,30 @@ pub(super) async fn ask(jail: &Jail, base: &Base, binary: &Binary, args: &[&str]
     }
 }
 
-/// Both streams, until the process has ended and nothing more is there.
+/// Both streams, until the process has ended and nothing more is there. A stream that has ended is always readable, so it
+/// is asked no more: it would keep everything else from being heard.
 async fn listen(group: &mut Group) -> (Vec<u8>, Exit) {
     let (mut said, mut noise) = (Vec::new(), Vec::new());
+    let (mut stdout, mut stderr) = (true, true);
     let exit = loop {
         tokio::select! {
             exit = group.tree.exited() => break exit,
-            Ok(()) = group.stdout.readable() => { let _ = read(&group.stdout, &mut said); }
-            Ok(()) = group.stderr.readable() => { let _ = read(&group.stderr, &mut noise); noise.clear(); }
+            Ok(()) = group.stdout.readable(), if stdout => stdout = goes_on(&read(&group.stdout, &mut said)),
+            Ok(()) = group.stderr.readable(), if stderr => {
+                stderr = goes_on(&read(&group.stderr, &mut noise));
+                noise.clear();
+            }
         }
     };
     while let Ok(1..) = read(&group.stdout, &mut said) {}
     (said, exit)
+}
+
+fn goes_on(read: &io::Result<usize>) -> bool {
+    match read {
+        Ok(count) => *count > 0,
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    }
 }
 
 /// What is there now, as far as there is room for it.

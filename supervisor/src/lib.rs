@@ -18,5 +18,6 @@ pub mod notify;
 pub mod refusal;
 pub mod rooms;
 pub mod sanitize;
+pub mod schema;
 pub mod stamp;
 pub mod tasks;

@@ -3,11 +3,14 @@
 //! Promises: nothing beyond loopback is served unless the settings say so twice, whoever bound the socket.
 
 use crate::config::Config;
+use musegate_sandbox_profiles::{ListenerError, inherited_listeners};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{Backlog, listen};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
+/// What our units call the socket, and what systemd calls one without a name.
+const NAMES: &[&str] = &["http", "unknown"];
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// Descriptors beside those of connections: listeners, the worker, files, the runtime.
@@ -27,9 +30,24 @@ pub enum BindError {
     /// A socket was handed over that the settings do not allow.
     #[error("the service manager listens on {0}, beyond loopback; if that is meant, set listen.open_to_network = true")]
     Open(SocketAddr),
-    /// A socket was handed over that is none.
+    /// A socket was handed over that is not an Internet one.
     #[error("the socket of the service manager cannot be used: {0}")]
     Inherited(io::Error),
+    /// What was handed over cannot be used.
+    #[error(transparent)]
+    Manager(#[from] ListenerError),
+}
+
+/// What the service manager holds for us, or else what the settings say.
+///
+/// # Errors
+/// [`BindError`].
+pub fn take(config: &Config) -> Result<Vec<TcpListener>, BindError> {
+    let inherited = inherited_listeners(NAMES)?;
+    if inherited.is_empty() {
+        return bind(config);
+    }
+    Ok(inherited.into_iter().map(|socket| TcpListener::from(socket.fd)).collect())
 }
 
 /// Binds every address of the settings.

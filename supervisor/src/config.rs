@@ -26,6 +26,8 @@ pub const MAX_FILE: u64 = 1024 * 1024;
 pub struct Config {
     /// Folder of the file; relative paths were resolved against it.
     pub folder: PathBuf,
+    /// Whether it may run as uid 0. It then says so in its log.
+    pub allow_root: bool,
     /// Where and how to listen.
     pub listen: Listen,
     /// What the card says.
@@ -91,7 +93,10 @@ impl Config {
     }
 
     fn read(settings: &mut Settings, folder: PathBuf) -> Self {
+        let help = "whether the supervisor may run as uid 0; it has no need to";
+        let allow_root = settings.top().flag("allow_root", false, help);
         Self {
+            allow_root,
             listen: Listen::read(settings),
             agent: Agent::read(settings),
             skills: Skill::read_all(settings),

@@ -11,6 +11,7 @@ pub mod bind;
 pub mod card;
 pub mod config;
 pub mod dialect;
+pub mod flags;
 pub mod http;
 pub mod link;
 pub mod logs;
@@ -18,6 +19,8 @@ pub mod notify;
 pub mod refusal;
 pub mod rooms;
 pub mod sanitize;
-pub mod schema;
+pub mod start;
 pub mod stamp;
 pub mod tasks;
+
+pub use start::{main, run};

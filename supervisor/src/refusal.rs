@@ -2,6 +2,7 @@
 //! audit calls it. A [`Refusal`] is the caller's to know; a [`Refusal::Fault`] is ours and shows an incident id only.
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads the documentation")]
 mod tests;
 
 use std::fmt;

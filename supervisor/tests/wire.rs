@@ -1,5 +1,6 @@
 //! The listener, spoken to in bytes: what a client sees whatever stands behind it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may fail")]
+#![expect(clippy::disallowed_methods, reason = "a client connects")]
 
 use bytes::Bytes;
 use hyper::body::Incoming;

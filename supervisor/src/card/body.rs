@@ -4,6 +4,7 @@
 //! that the clients that were tried all accept it: both spellings of the security scheme in one entry.
 
 use crate::config::{Agent, Skill};
+use crate::dialect::extension;
 use musegate_protocol::message::{JobLimits, Report};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +35,14 @@ pub struct Abilities {
     pub extensions: &'static [(&'static str, &'static str)],
 }
 
+impl Abilities {
+    /// What is built.
+    #[must_use]
+    pub const fn built() -> Self {
+        Self { streaming: true, push: false, extensions: &EXTENSIONS }
+    }
+}
+
 /// What the worker enforces, for the extended card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforced {
@@ -46,6 +55,12 @@ pub struct Enforced {
     /// What runs: `muse`, `echo` or `stub`.
     pub backend: String,
 }
+
+/// Extensions that a client may activate.
+const EXTENSIONS: [(&str, &str); 2] = [
+    (extension::CHUNKS_RAW, "The answer streams in pieces as they come, appended to one artifact."),
+    (extension::CHUNKS_LINES, "The answer streams in pieces that end at line ends, appended to one artifact."),
+];
 
 /// Under which name the extended card says what is enforced. Not an extension that a client could activate.
 pub(super) const ENFORCEMENT: &str = "urn:musegate:enforcement:1";

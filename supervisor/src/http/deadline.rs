@@ -1,7 +1,8 @@
 //! What one connection is doing, so that it can be ended when it does nothing: a head that dribbles in, a keep-alive
 //! without requests, a peer that takes nothing of what we write.
 //!
-//! Promises: costs one reading of the clock per request and no timer per request. Refuses to know requests' content.
+//! Promises: costs at most one reading of the clock per request and no timer per request. Refuses to know what is in a
+//! request.
 
 use crate::config::Listen;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -9,7 +10,8 @@ use hyper_util::rt::TokioIo;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering::Relaxed; // one task reads and writes; counts may come from others
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
@@ -28,13 +30,27 @@ impl From<&Listen> for Deadlines {
     }
 }
 
-/// What a connection is doing. Moments are milliseconds since it began, plus one; 0: not so.
+impl Deadlines {
+    /// No deadline is further away than this.
+    pub(super) fn longest(&self) -> Duration {
+        self.head.max(self.idle).max(self.stall)
+    }
+}
+
+/// What a connection is doing. Moments are milliseconds since it began, plus one; 0: not so. The clock is read once for
+/// each time that the connection is looked at ([`Activity::look`]), not for each thing that happens.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
     running: AtomicU32,
     served: AtomicBool,
     multiplexed: AtomicBool,
+    /// Bytes came and no request has begun with them.
+    heard: AtomicBool,
+    /// A request ended.
+    ended: AtomicBool,
+    /// A write had to wait.
+    waiting: AtomicBool,
     head_since: AtomicU64,
     rest_since: AtomicU64,
     stalled_since: AtomicU64,
@@ -47,6 +63,9 @@ impl Activity {
             running: AtomicU32::new(0),
             served: AtomicBool::new(false),
             multiplexed: AtomicBool::new(false),
+            heard: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
             head_since: AtomicU64::new(0),
             rest_since: AtomicU64::new(1),
             stalled_since: AtomicU64::new(0),
@@ -55,36 +74,50 @@ impl Activity {
 
     /// A request's head is complete. The guard goes with its answer's body.
     pub(super) fn request(self: &Arc<Self>, multiplexed: bool) -> Running {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        self.served.store(true, Ordering::Relaxed);
-        self.multiplexed.store(multiplexed, Ordering::Relaxed);
-        self.head_since.store(0, Ordering::Relaxed);
+        self.running.fetch_add(1, Relaxed);
+        self.served.store(true, Relaxed);
+        self.multiplexed.store(multiplexed, Relaxed);
+        self.heard.store(false, Relaxed);
+        self.head_since.store(0, Relaxed);
         Running(Arc::clone(self))
     }
 
-    /// When the connection must be looked at again, and end if nothing has changed.
-    pub(super) fn due(&self, deadlines: &Deadlines) -> Instant {
-        let moment = |since: &AtomicU64, limit: Duration| match since.load(Ordering::Relaxed) {
+    /// Notes since when things are as they are. To be called whenever the connection has done what it could. Returns
+    /// when it must end if nothing changes, where it must.
+    pub(super) fn look(&self, deadlines: &Deadlines) -> Option<Instant> {
+        let mut now = None;
+        let mut stamp = |since: &AtomicU64| since.store(*now.get_or_insert_with(|| self.now()), Relaxed);
+        if self.ended.swap(false, Relaxed) {
+            stamp(&self.rest_since);
+        }
+        let running = self.running.load(Relaxed) > 0;
+        if self.heard.load(Relaxed) && !running && self.head_since.load(Relaxed) == 0 {
+            stamp(&self.head_since);
+        }
+        match (self.waiting.load(Relaxed), self.stalled_since.load(Relaxed)) {
+            (true, 0) => stamp(&self.stalled_since),
+            (true, _) | (false, 0) => {}
+            (false, _) => self.stalled_since.store(0, Relaxed),
+        }
+        self.due(deadlines, running)
+    }
+
+    fn due(&self, deadlines: &Deadlines, running: bool) -> Option<Instant> {
+        let moment = |since: &AtomicU64, limit: Duration| match since.load(Relaxed) {
             0 => None,
             ms => Some(self.begun + Duration::from_millis(ms - 1) + limit),
         };
         let stall = moment(&self.stalled_since, deadlines.stall);
-        let rest = if self.running.load(Ordering::Relaxed) > 0 {
+        let rest = if running {
             None
-        } else if !self.served.load(Ordering::Relaxed) {
+        } else if !self.served.load(Relaxed) {
             Some(self.begun + deadlines.head)
-        } else if self.multiplexed.load(Ordering::Relaxed) {
+        } else if self.multiplexed.load(Relaxed) {
             moment(&self.rest_since, deadlines.idle)
         } else {
             moment(&self.head_since, deadlines.head).or_else(|| moment(&self.rest_since, deadlines.idle))
         };
-        let far = || Instant::now() + deadlines.stall.min(deadlines.idle);
-        stall.into_iter().chain(rest).min().unwrap_or_else(far)
-    }
-
-    /// Whether it is over a deadline.
-    pub(super) fn over(&self, deadlines: &Deadlines, now: Instant) -> bool {
-        self.due(deadlines) <= now
+        stall.into_iter().chain(rest).min()
     }
 
     fn now(&self) -> u64 {
@@ -98,8 +131,8 @@ pub(super) struct Running(Arc<Activity>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.rest_since.store(self.0.now(), Ordering::Relaxed);
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.ended.store(true, Relaxed);
+        self.0.running.fetch_sub(1, Relaxed);
     }
 }
 
@@ -115,20 +148,8 @@ impl Watched {
         Self { socket: TokioIo::new(socket), activity }
     }
 
-    fn note_read(&self) {
-        let activity = &self.activity;
-        if activity.running.load(Ordering::Relaxed) == 0 && activity.head_since.load(Ordering::Relaxed) == 0 {
-            activity.head_since.store(activity.now(), Ordering::Relaxed);
-        }
-    }
-
     fn note_write(&self, pending: bool) {
-        let stalled = &self.activity.stalled_since;
-        match (pending, stalled.load(Ordering::Relaxed)) {
-            (true, 0) => stalled.store(self.activity.now(), Ordering::Relaxed),
-            (true, _) | (false, 0) => {}
-            (false, _) => stalled.store(0, Ordering::Relaxed),
-        }
+        self.activity.waiting.store(pending, Relaxed);
     }
 }
 
@@ -136,7 +157,7 @@ impl Read for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
         if read.is_ready() {
-            self.note_read();
+            self.activity.heard.store(true, Relaxed);
         }
         read
     }

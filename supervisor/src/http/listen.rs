@@ -4,8 +4,10 @@
 //! one that does nothing is ended; a stop lets running requests finish within a bounded time. Speaks HTTP/1.1, and
 //! HTTP/2 to clients that begin with it. Never says what software it is. Refuses to know paths, callers and A2A.
 
+use super::bell::{Bell, Ear, Phase};
 use super::body::Body;
 use super::deadline::{Activity, Deadlines, Running, Watched};
+use super::life::{Life, Next};
 use crate::config::Listen;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -20,26 +22,16 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// How long accepting rests when the system has no descriptor or memory for a connection.
 const EXHAUSTED: Duration = Duration::from_millis(100);
-/// How long a connection that is over its deadline has to close by itself.
-const FAREWELL: Duration = Duration::from_millis(250);
 /// Bytes that one stream of HTTP/2 may have on the way to us.
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// The same for a whole connection.
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-
-/// Where a stop stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Draining,
-    Over,
-}
 
 /// Serves until `shutdown` is ready, then lets running requests finish within the drain timeout.
 pub async fn run<H, F>(listeners: Vec<TcpListener>, listen: &Listen, shutdown: impl Future<Output = ()>, handler: H)
@@ -48,7 +40,7 @@ where
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     let permits = Arc::new(Semaphore::new(listen.max_connections));
-    let (phase, _) = watch::channel(Phase::Open);
+    let bell = Arc::new(Bell::default());
     let server = server(listen);
     let deadlines = Deadlines::from(listen);
     let mut shutdown = pin!(shutdown);
@@ -65,7 +57,7 @@ where
         };
         match (accepted, permit) {
             (Ok((socket, peer)), Ok(permit)) => {
-                let connection = serve(socket, peer, server.clone(), deadlines, phase.subscribe(), handler.clone());
+                let connection = serve(socket, peer, server.clone(), deadlines, bell.ear(), handler.clone());
                 tokio::spawn(holding(permit, connection));
             }
             (Err(error), _) if exhausted(&error) => {
@@ -76,10 +68,10 @@ where
         }
     }
     drop(listeners);
-    phase.send_replace(Phase::Draining);
+    bell.ring(Phase::Draining);
     let all = u32::try_from(listen.max_connections).unwrap_or(u32::MAX);
     if tokio::time::timeout(listen.drain_timeout, permits.acquire_many(all)).await.is_err() {
-        phase.send_replace(Phase::Over);
+        bell.ring(Phase::Over);
         let _ = permits.acquire_many(all).await;
     }
 }
@@ -130,7 +122,7 @@ async fn serve<H, F>(
     peer: SocketAddr,
     server: Builder<TokioExecutor>,
     deadlines: Deadlines,
-    mut phase: watch::Receiver<Phase>,
+    ear: Ear,
     handler: H,
 ) where
     H: Fn(Request<Incoming>, SocketAddr) -> F + Send + Sync + 'static,
@@ -139,52 +131,27 @@ async fn serve<H, F>(
     let _ = socket.set_nodelay(true); // a small event must not wait for an acknowledgement
     let activity = Activity::new();
     let watched = Watched::new(socket, Arc::clone(&activity));
+    let counted = Arc::clone(&activity);
     let service = service_fn(|request: Request<Incoming>| {
-        let running = activity.request(request.version() == Version::HTTP_2);
+        let running = counted.request(request.version() == Version::HTTP_2);
         let answer = handler(request, peer);
         async move { Ok::<_, Infallible>(answer.await.map(|body| Counted { body, _running: running })) }
     });
     let mut connection = pin!(server.serve_connection(watched, service));
-    let mut alarm = pin!(tokio::time::sleep_until(activity.due(&deadlines).into()));
-    let mut leaving = false;
-    loop {
-        let mut changed = Box::pin(phase.changed());
-        let step = poll_fn(|cx| {
+    let mut life = Life::new(activity, deadlines, ear);
+    poll_fn(|cx| {
+        loop {
             if connection.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Step::Closed);
+                return Poll::Ready(());
             }
-            if let Poll::Ready(open) = changed.as_mut().poll(cx) {
-                return Poll::Ready(if open.is_ok() { Step::Phase } else { Step::Closed });
+            match life.next(cx) {
+                Next::Wait => return Poll::Pending,
+                Next::Leave => connection.as_mut().graceful_shutdown(),
+                Next::End => return Poll::Ready(()),
             }
-            // What the connection just read may have made the deadline an earlier one.
-            let due = activity.due(&deadlines).into();
-            if !leaving && due < alarm.deadline() {
-                alarm.as_mut().reset(due);
-            }
-            alarm.as_mut().poll(cx).map(|()| Step::Alarm)
-        })
-        .await;
-        drop(changed);
-        match step {
-            Step::Closed => return,
-            Step::Phase if *phase.borrow_and_update() == Phase::Over => return,
-            Step::Phase => connection.as_mut().graceful_shutdown(),
-            Step::Alarm if leaving => return,
-            Step::Alarm if activity.over(&deadlines, Instant::now()) => {
-                leaving = true;
-                connection.as_mut().graceful_shutdown();
-                alarm.as_mut().reset(tokio::time::Instant::now() + FAREWELL);
-            }
-            Step::Alarm => alarm.as_mut().reset(activity.due(&deadlines).into()),
         }
-    }
-}
-
-/// What woke a connection.
-enum Step {
-    Closed,
-    Phase,
-    Alarm,
+    })
+    .await;
 }
 
 /// A body that keeps its request counted as running until it is sent or dropped.

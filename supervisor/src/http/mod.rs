@@ -1,8 +1,10 @@
 //! HTTP: the rooms between a socket and a [`Call`](crate::dialect::Call).
 
+mod bell;
 pub mod body;
 mod deadline;
 pub mod guard;
+mod life;
 pub mod listen;
 pub mod reply;
 pub mod router;

@@ -13,6 +13,7 @@
 
 mod answers;
 mod cases;
+#[expect(clippy::disallowed_methods, reason = "golden answers stand in files")]
 mod golden;
 mod hostile;
 mod kinds;

@@ -19,6 +19,7 @@ pub mod notify;
 pub mod refusal;
 pub mod rooms;
 pub mod sanitize;
+pub mod schema;
 pub mod start;
 pub mod stamp;
 pub mod tasks;

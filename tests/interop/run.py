@@ -151,7 +151,7 @@ NO_CONTEXT = {"hermes streaming", "a2a-js 0.3.14", "a2a-js 0.3.14 stream"}  # th
 def checks(pair, client):
     yield "gets the text", client.call(pair, '@stub answer="a lantern at sea"'), "a lantern at sea"
     wrong = "mgt_" + "0" * 49
-    yield "is refused with a wrong token", client.call(pair, "hi", token=wrong), r"401|[Uu]nauthori[sz]ed|not accepted"
+    yield "is refused with a wrong token", client.call(pair, "hi", token=wrong), r"401|[Uu]nauthori[sz]ed|authentication is needed"
     done = pair.busy(client.caller)
     try:
         yield "sees busy", client.call(pair, "hi"), r"503|[Bb]usy"

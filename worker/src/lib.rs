@@ -12,6 +12,7 @@ pub mod job;
 mod link;
 pub mod listen;
 mod notify;
+mod pipe;
 pub mod process;
 pub mod redact;
 pub mod scratch;

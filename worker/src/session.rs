@@ -213,7 +213,8 @@ impl Session {
     async fn part(&mut self, reason: ByeReason) {
         let _ = self.link.send(&FromWorker::Bye { reason });
         let all = async {
-            while self.link.write(&self.stream).is_ok() && self.link.waits().0 && self.stream.writable().await.is_ok() {}
+            while self.link.write(&self.stream).is_ok() && self.link.waits().0 && self.stream.writable().await.is_ok() {
+            }
         };
         if timeout(PARTING, all).await.is_err() {
             tracing::debug!("the supervisor did not read the last word");

@@ -14,10 +14,10 @@ use nix::unistd::Uid;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::os::fd::AsFd;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::signal::unix::{SignalKind, signal};
@@ -115,7 +115,8 @@ fn serve(config: Config, listener: UnixListener, jail: JailCommand, with_stdin: 
 fn told_to_stop(with_stdin: bool) -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let stdin = if with_stdin { Some(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?) } else { None };
+    let stdin =
+        if with_stdin { Some(Receiver::from_owned_fd(io::stdin().as_fd().try_clone_to_owned()?)?) } else { None };
     let stdin_ends = async move {
         let Some(mut stdin) = stdin else { return std::future::pending().await };
         while stdin.read(&mut [0; 64]).await.is_ok_and(|count| count > 0) {}

@@ -36,6 +36,9 @@ impl Clean {
         for (at, part) in message.parts.iter_mut().enumerate() {
             parts.push(pass.part(&format!("message.parts[{at}]"), part)?);
         }
+        if pass.counts.malformed() {
+            return Err(invalid("message.parts", "the text has code points that are no characters"));
+        }
         let parts = List::new(parts).map_err(|unfit| unfit_in("message.parts", unfit))?;
         message.role = Role::User;
         Ok(Self { message: Arc::new(message), parts, counts: pass.counts, text_bytes: pass.text_bytes })
@@ -150,7 +153,10 @@ impl Pass {
                 }
                 self.file_bytes = self.file_bytes.saturating_add(bytes.len());
                 if self.file_bytes > MAX_INPUT_FILE {
-                    return Err(invalid(field, format!("all files together are over the limit of {MAX_INPUT_FILE} bytes")));
+                    return Err(invalid(
+                        field,
+                        format!("all files together are over the limit of {MAX_INPUT_FILE} bytes"),
+                    ));
                 }
                 let bytes = Blob::new(bytes.clone()).map_err(|unfit| unfit_in(field, unfit))?;
                 let name = self.name(part.filename.as_deref());
@@ -289,6 +295,13 @@ mod tests {
         let json = r#"{"b":1.50,"a":"é\n"}"#;
         let clean = cleaned(vec![part(Content::Data(Json(json.into())), "")], Mode::Strip).unwrap();
         assert_eq!(clean.parts()[0], PromptPart::Data(Text::cut(json)));
+    }
+
+    #[test]
+    fn code_points_that_no_text_has_are_refused_in_any_mode() {
+        for mode in [Mode::Strip, Mode::Mark, Mode::Reject] {
+            assert!(cleaned(vec![Part::text("a\u{ffff}")], mode).is_err());
+        }
     }
 
     #[test]

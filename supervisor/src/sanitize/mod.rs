@@ -5,9 +5,20 @@
 //! cleaned once is not changed by cleaning it again; the output is the same for every cutting of a stream. Refuses to
 //! normalise: letters are never rewritten. What may stay and where: `docs/redaction.md`.
 
+mod context;
+mod escape;
 pub mod message;
+mod properties;
+mod rules;
+mod stream;
+mod table;
+#[cfg(test)]
+mod tests;
 
 pub use message::{Clean, clean_parts};
+pub use stream::{HELD_MAX, Stream};
+
+use rules::Class;
 use std::borrow::Cow;
 
 /// What to do with a hidden character.
@@ -43,8 +54,26 @@ impl Counts {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
     }
 
+    fn hidden_words(&self) -> Vec<&'static str> {
+        self.iter().map(|(word, _)| word).filter(|word| *word != Class::Private.word()).collect()
+    }
+
+    /// Whether anything was hidden. Private use is counted, but visible.
+    #[must_use]
+    pub fn hidden(&self) -> bool {
+        Class::ALL.iter().zip(self.0).any(|(class, n)| n > 0 && *class != Class::Private)
+    }
+
+    /// Whether the text had code points that no text has: a request with them is refused in any mode.
+    #[must_use]
+    pub fn malformed(&self) -> bool {
+        Class::ALL.iter().zip(self.0).any(|(class, n)| n > 0 && *class == Class::Encoding)
+    }
+
     fn count(&mut self, class: Class) {
-        if let Some(n) = self.0.get_mut(class as usize) {
+        let class = if class == Class::DeadFiller { Class::Filler } else { class };
+        let known = Class::ALL.iter().position(|known| *known == class);
+        if let Some(n) = known.and_then(|at| self.0.get_mut(at)) {
             *n = n.saturating_add(1);
         }
     }
@@ -52,112 +81,35 @@ impl Counts {
 
 /// A text that [`Mode::Reject`] does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the text has hidden characters: {}", counts.iter().map(|(class, _)| class).collect::<Vec<_>>().join(", "))]
+#[error("the text has hidden characters: {}", counts.hidden_words().join(", "))]
 pub struct Rejected {
     /// What it has.
     pub counts: Counts,
 }
 
-/// Classes of hidden characters. The words go to the audit and to callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    Control,
-    LineSeparator,
-    BidiHard,
-    Invisible,
-}
-
-impl Class {
-    const ALL: [Self; 4] = [Self::Control, Self::LineSeparator, Self::BidiHard, Self::Invisible];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Control => "control",
-            Self::LineSeparator => "linesep",
-            Self::BidiHard => "bidi-hard",
-            Self::Invisible => "invisible",
-        }
-    }
-
-    fn of(c: char) -> Option<Self> {
-        match c {
-            '\t' | '\n' | '\r' => None,
-            '\u{85}' | '\u{2028}' | '\u{2029}' => Some(Self::LineSeparator),
-            '\0'..='\x1f' | '\x7f'..='\u{9f}' => Some(Self::Control),
-            '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' => Some(Self::BidiHard),
-            '\u{ad}' | '\u{2060}'..='\u{2065}' | '\u{feff}' => Some(Self::Invisible),
-            _ => None,
-        }
-    }
-}
-
-/// Cleans a whole text. Borrowed when there is nothing to do.
+/// Cleans a whole text. Borrowed when there is nothing to do. Noncharacters become U+FFFD.
 ///
 /// # Errors
 /// [`Rejected`] with [`Mode::Reject`], when the text has anything hidden.
 pub fn clean(text: &str, mode: Mode) -> Result<(Cow<'_, str>, Counts), Rejected> {
+    if Stream::new(mode).plain_run(text) == text.len() {
+        return Ok((Cow::Borrowed(text), Counts::default()));
+    }
     let mut stream = Stream::new(mode);
-    let mut out = String::new();
+    let mut out = String::with_capacity(text.len());
     stream.push(text, &mut out);
     stream.finish(&mut out);
     let counts = stream.counts();
-    if counts.is_empty() {
-        return Ok((Cow::Borrowed(text), counts));
+    match (counts.hidden(), mode) {
+        (false, _) => Ok((Cow::Borrowed(text), counts)),
+        (true, Mode::Reject) => Err(Rejected { counts }),
+        (true, _) => Ok((Cow::Owned(out), counts)),
     }
-    if mode == Mode::Reject {
-        return Err(Rejected { counts });
-    }
-    Ok((Cow::Owned(out), counts))
 }
 
-/// Text as it may be printed to a terminal: without control characters and sequences, line ends kept.
+/// Text as it may be printed to a terminal: cleaned, tabs and line feeds kept, carriage returns gone.
 #[must_use]
 pub fn for_terminal(text: &str) -> Cow<'_, str> {
-    clean(text, Mode::Strip).map_or(Cow::Borrowed(""), |(text, _)| text)
-}
-
-/// Cleans a text that comes in pieces.
-#[derive(Debug)]
-pub struct Stream {
-    mode: Mode,
-    counts: Counts,
-}
-
-impl Stream {
-    /// At the beginning of a text.
-    #[must_use]
-    pub fn new(mode: Mode) -> Self {
-        Self { mode, counts: Counts::default() }
-    }
-
-    /// Takes the next piece and appends to `out` what is decided by now.
-    pub fn push(&mut self, chunk: &str, out: &mut String) {
-        for c in chunk.chars() {
-            let Some(class) = Class::of(c) else {
-                out.push(c);
-                continue;
-            };
-            self.counts.count(class);
-            match (class, self.mode) {
-                (Class::LineSeparator, _) => out.push('\n'),
-                (_, Mode::Mark) => out.push_str(&format!("⟦U+{:04X}⟧", u32::from(c))),
-                _ => {}
-            }
-        }
-    }
-
-    /// The text ends: appends the rest. The next piece begins a new text; counts go on.
-    pub fn finish(&mut self, _out: &mut String) {}
-
-    /// What was found so far.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    /// Bytes held back.
-    #[must_use]
-    pub fn held(&self) -> usize {
-        0
-    }
+    let cleaned = clean(text, Mode::Strip).map_or(Cow::Borrowed(""), |(text, _)| text); // strip refuses nothing
+    if cleaned.contains('\r') { Cow::Owned(cleaned.replace('\r', "")) } else { cleaned }
 }

@@ -2,12 +2,11 @@
 
 use super::check::Binary;
 use super::muse::{launch, limits};
+use crate::pipe::read_now;
 use crate::process::{Exit, Group, Jail, LaunchError, Reaped, Stdin};
 use crate::scratch::{Base, Folder, ScratchError};
 use std::ffi::OsString;
-use std::io;
 use std::time::Duration;
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
 /// How long it may take. The first start of a program of 260 MB reads it from the disk.
@@ -67,23 +66,30 @@ pub(super) async fn ask(jail: &Jail, base: &Base, binary: &Binary, args: &[&str]
 
 /// Both streams, until the process has ended and nothing more is there.
 async fn listen(group: &mut Group) -> (Vec<u8>, Exit) {
-    let (mut said, mut noise) = (Vec::new(), Vec::new());
+    let mut said = Vec::new();
+    let mut buffer = [0; 4096];
+    let (mut out, mut err) = (true, true);
     let exit = loop {
         tokio::select! {
             exit = group.tree.exited() => break exit,
-            Ok(()) = group.stdout.readable() => { let _ = read(&group.stdout, &mut said); }
-            Ok(()) = group.stderr.readable() => { let _ = read(&group.stderr, &mut noise); noise.clear(); }
+            _ = group.stdout.readable(), if out => {
+                let count = read_now(&group.stdout, &mut buffer, &mut out);
+                keep(&mut said, &buffer, count);
+            }
+            _ = group.stderr.readable(), if err => drop(read_now(&group.stderr, &mut buffer, &mut err)),
         }
     };
-    while let Ok(1..) = read(&group.stdout, &mut said) {}
-    (said, exit)
+    loop {
+        let count = read_now(&group.stdout, &mut buffer, &mut out);
+        if count == 0 {
+            return (said, exit);
+        }
+        keep(&mut said, &buffer, count);
+    }
 }
 
-/// What is there now, as far as there is room for it.
-fn read(pipe: &Receiver, into: &mut Vec<u8>) -> io::Result<usize> {
-    let mut buffer = [0; 4096];
-    let count = pipe.try_read(&mut buffer)?;
-    let room = MAX.saturating_sub(into.len()).min(count);
-    into.extend_from_slice(buffer.get(..room).unwrap_or_default());
-    Ok(count)
+/// As much as there is room for.
+fn keep(said: &mut Vec<u8>, buffer: &[u8], count: usize) {
+    let room = MAX.saturating_sub(said.len()).min(count);
+    said.extend_from_slice(buffer.get(..room).unwrap_or_default());
 }

@@ -80,7 +80,10 @@ pub fn judge(facts: &Facts<'_>, rules: &Rules) -> End {
 /// The job could not be started. Why stands in the worker's log: it names paths.
 #[must_use]
 pub fn not_started() -> End {
-    failed(FailureKind::CouldNotStart, "The agent's program could not be started. Its operator finds the reason in the worker's log.")
+    failed(
+        FailureKind::CouldNotStart,
+        "The agent's program could not be started. Its operator finds the reason in the worker's log.",
+    )
 }
 
 fn failed(kind: FailureKind, sentence: &str) -> End {

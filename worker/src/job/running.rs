@@ -9,14 +9,13 @@ use super::outcome::{self, Facts, Stopped};
 use super::run::{Cancel, Launched};
 use crate::config::Limits;
 use crate::link::{Gone, JobLine};
+use crate::pipe::read_now;
 use crate::process::{Exit, Group, Reaped};
 use crate::scratch::Scratch;
 use crate::worker::Worker;
 use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, Progress, StartJob};
-use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 /// A job whose processes run.
@@ -146,7 +145,7 @@ impl<'a> Running<'a> {
 
     /// Bytes that came; 0: nothing, or no more for ever.
     fn read_stdout(&mut self) -> Result<usize, Breach> {
-        let count = read(&self.group.stdout, self.ears.room(), &mut self.stdout_open);
+        let count = read_now(&self.group.stdout, self.ears.room(), &mut self.stdout_open);
         self.ears.hear(count, Stamp::now())?;
         Ok(count)
     }
@@ -154,7 +153,7 @@ impl<'a> Running<'a> {
     /// The same.
     fn read_stderr(&mut self) -> Result<usize, Breach> {
         let mut buffer = [0; 4096];
-        let count = read(&self.group.stderr, &mut buffer, &mut self.stderr_open);
+        let count = read_now(&self.group.stderr, &mut buffer, &mut self.stderr_open);
         self.ears.complain(buffer.get(..count).unwrap_or_default())?;
         Ok(count)
     }
@@ -259,23 +258,8 @@ async fn ended(group: &mut Group) {
         tokio::select! {
             biased;
             _ = group.tree.exited() => return,
-            _ = group.stdout.readable(), if out => drop(read(&group.stdout, &mut buffer, &mut out)),
-            _ = group.stderr.readable(), if err => drop(read(&group.stderr, &mut buffer, &mut err)),
-        }
-    }
-}
-
-/// What is there now. 0: nothing, or, with `open` then false, no more for ever.
-fn read(pipe: &Receiver, into: &mut [u8], open: &mut bool) -> usize {
-    match pipe.try_read(into) {
-        Ok(0) => {
-            *open = false;
-            0
-        }
-        Ok(count) => count,
-        Err(error) => {
-            *open = error.kind() == ErrorKind::WouldBlock;
-            0
+            _ = group.stdout.readable(), if out => drop(read_now(&group.stdout, &mut buffer, &mut out)),
+            _ = group.stderr.readable(), if err => drop(read_now(&group.stderr, &mut buffer, &mut err)),
         }
     }
 }

@@ -13,13 +13,17 @@ mod base;
 mod erase;
 mod folder;
 mod name;
+mod out;
 mod remover;
 mod sweep;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_out;
 
 pub use base::{Base, MAX_RUNTIME_PATH};
 pub use folder::{Folder, Removed, Scratch};
+pub use out::{LeftOut, OutFile, OutFiles, OutLimits};
 pub use sweep::SweepReport;
 
 use std::io;

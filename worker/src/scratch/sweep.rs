@@ -85,7 +85,7 @@ impl Shared {
 /// Decides about one folder by its lock, and moves it to `.trash` if nobody holds that.
 pub(super) fn judge(base: &Shared, found: &str) -> Fate {
     match fstatat(base.dir(), found, AtFlags::AT_SYMLINK_NOFOLLOW) {
-        Ok(stat) if is_folder(stat.st_mode) && stat.st_uid == geteuid().as_raw() => {}
+        Ok(stat) if is_kind(stat.st_mode, SFlag::S_IFDIR) && stat.st_uid == geteuid().as_raw() => {}
         Ok(_) => return Fate::Foreign,
         Err(Errno::ENOENT) => return Fate::Gone,
         Err(_) => return Fate::Foreign,
@@ -104,8 +104,9 @@ pub(super) fn judge(base: &Shared, found: &str) -> Fate {
     }
 }
 
-fn is_folder(mode: nix::libc::mode_t) -> bool {
-    mode & SFlag::S_IFMT.bits() == SFlag::S_IFDIR.bits()
+/// Whether a mode, as `fstat` tells it, is that of a thing of this kind.
+pub(super) fn is_kind(mode: nix::libc::mode_t, kind: SFlag) -> bool {
+    mode & SFlag::S_IFMT.bits() == kind.bits()
 }
 
 enum Seized {

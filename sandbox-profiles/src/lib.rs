@@ -4,6 +4,8 @@
 //! is applied by the kernel or reported as missing. Refuses to know Tasks, jobs, settings and the protocol.
 
 #[cfg(target_os = "linux")]
+pub mod attack;
+#[cfg(target_os = "linux")]
 pub mod capabilities;
 pub mod descriptors;
 pub mod fork;
@@ -12,10 +14,14 @@ pub mod landlock;
 pub mod listener;
 pub mod memory;
 #[cfg(target_os = "linux")]
+pub mod muse;
+#[cfg(target_os = "linux")]
 pub mod namespaces;
 pub mod peer;
 #[cfg(target_os = "linux")]
 pub mod pidfd;
+#[cfg(target_os = "linux")]
+pub mod seccomp;
 pub mod signals;
 pub mod tree;
 

@@ -1,85 +1,23 @@
 //! No process of a job outlives its end: eight hostile shapes, every way to end them, every sound way to kill.
 //! Each trial runs in a pid namespace of its own, so that a tree that got away would still die with it.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test ends at what it does not expect")]
+#![expect(clippy::unwrap_used, reason = "a test ends at what it does not expect")]
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod arena;
+
+use arena::{Arena, Who, everybody};
+use std::path::Path;
 use std::sync::Mutex;
 
 const SHAPES: [&str; 8] =
     ["simple", "children", "setsid", "daemon", "exit-orphan", "slow-runner", "fast-runner", "assassin"];
 const MODES: [&str; 3] = ["pid-namespace", "landlock", "both"];
-const NOBODY: &str = "65534";
 
-/// The programs where any uid may read them.
-struct Arena {
-    folder: tempfile::TempDir,
-}
-
-/// Who runs the worker.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Who {
-    /// Whoever runs the tests.
-    Me,
-    /// Uid 65534. Only root can become it.
-    Nobody,
-}
-
-impl Arena {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-        let programs = [("trial", env!("CARGO_BIN_EXE_trial")), ("trial-jail", env!("CARGO_BIN_EXE_trial-jail"))];
-        for (name, program) in programs {
-            std::fs::copy(program, folder.path().join(name)).unwrap();
-        }
-        Self { folder }
-    }
-
-    fn scratch(&self) -> tempfile::TempDir {
-        let scratch = tempfile::tempdir_in(self.folder.path()).unwrap();
-        std::fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        scratch
-    }
-
-    fn program(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// One trial's line.
-    fn trial(&self, who: Who, end: &str, modes: &str, shape: &str) -> String {
-        let (jail, scratch) = (self.program("trial-jail"), self.scratch());
-        let words = [Path::new("referee"), end.as_ref(), &jail, modes.as_ref(), shape.as_ref(), scratch.path()];
-        self.enclosed(who, &words)
-    }
-
-    /// Bounded in time and in its own pid namespace.
-    fn enclosed(&self, who: Who, words: &[&Path]) -> String {
-        let mut command = Command::new("timeout");
-        command.args(["-k", "1", "60", "unshare"]);
-        if !nix::unistd::geteuid().is_root() {
-            command.args(["--user", "--map-current-user"]);
-        }
-        command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
-        if who == Who::Nobody {
-            command.args(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
-        }
-        let output = command.arg(self.program("trial")).args(words).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        assert!(output.status.success(), "{words:?} {who:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
-        said
-    }
-}
-
-/// The uids that a test can take on; the other is skipped, and said.
-fn everybody() -> &'static [Who] {
-    if nix::unistd::geteuid().is_root() {
-        return &[Who::Me, Who::Nobody];
-    }
-    eprintln!("skipped: uid {NOBODY}, which only root can take on");
-    &[Who::Me]
+/// One trial's line.
+fn trial(arena: &Arena, who: Who, end: &str, modes: &str, shape: &str) -> String {
+    let (jail, scratch) = (arena.program("trial-jail"), arena.scratch());
+    let words = [Path::new("referee"), end.as_ref(), &jail, modes.as_ref(), shape.as_ref(), scratch.path()];
+    arena.enclosed(who, &words)
 }
 
 /// Runs them all, four at a time, and tells all failures at once.
@@ -110,7 +48,7 @@ fn eight_hostile_shapes_die_by_every_sound_kill_and_with_their_worker() {
         }
     }
     all(&cases, |(who, end, modes, shape)| {
-        let said = arena.trial(*who, end, modes, shape);
+        let said = trial(&arena, *who, end, modes, shape);
         let told: &[&str] = match (*end, *shape) {
             ("worker", _) => &["worker killed"],
             // The program ends by itself at that very moment.
@@ -140,7 +78,7 @@ fn a_group_kill_leaves_all_but_the_harmless_shapes_alive() {
 
 /// Trials of one shape by this process's uid, with both kill modes unless said otherwise.
 fn expect(arena: &Arena, end: &str, modes: &str, shape: &str, expected: &str) {
-    assert_eq!(arena.trial(Who::Me, end, modes, shape), expected, "{end} {modes} {shape}");
+    assert_eq!(trial(arena, Who::Me, end, modes, shape), expected, "{end} {modes} {shape}");
 }
 
 #[test]
@@ -157,7 +95,7 @@ fn a_program_that_heeds_sigterm_is_told_to_have_ended_by_it() {
 fn a_stopped_tree_hears_sigterm_and_dies_by_the_kill() {
     let arena = Arena::new();
     expect(&arena, "kill", "both", "stopped", "reaped Signal(9) Killed: 0 alive at once, 0 afterwards");
-    let said = arena.trial(Who::Me, "term", "both", "stopped");
+    let said = trial(&arena, Who::Me, "term", "both", "stopped");
     // Its child hears the same signal, a moment earlier or later.
     assert!(said.starts_with("reaped Signal(15)"), "{said}");
     assert!(said.ends_with("0 alive at once, 0 afterwards"), "{said}");

@@ -44,6 +44,12 @@ pub struct Confinement {
     pub exec: Vec<PathBuf>,
     /// TCP ports that it may connect to; empty: none.
     pub connect_ports: Vec<u16>,
+    /// Whether it may make UDP sockets, to ask for names. Linux before 7.2 cannot bound where they send.
+    pub udp: bool,
+    /// Whether it may make files in memory, and so run code that was never a file.
+    pub memfd: bool,
+    /// Whether it may list every folder: for a program that opens the ancestors of its own folders.
+    pub list_folders: bool,
     /// How trees may be killed.
     pub kill: KillModes,
 }

@@ -134,19 +134,23 @@ pub(super) struct Setup {
     pub(super) read: Vec<PathBuf>,
     pub(super) exec: Vec<PathBuf>,
     pub(super) ports: Vec<u16>,
+    pub(super) udp: bool,
+    pub(super) memfd: bool,
+    pub(super) list_folders: bool,
 }
 
 impl Setup {
     pub(super) fn new(confinement: &Confinement) -> Self {
-        let Confinement { read, exec, connect_ports, kill, .. } = confinement.clone();
-        Self { kill, read, exec, ports: connect_ports }
+        let Confinement { read, exec, connect_ports, kill, udp, memfd, list_folders, .. } = confinement.clone();
+        Self { kill, read, exec, ports: connect_ports, udp, memfd, list_folders }
     }
 
     /// With its length before it. A path with a NUL names nothing and is left out.
     pub(super) fn encode(&self) -> Vec<u8> {
         let texts = |paths: &[PathBuf]| paths.iter().filter_map(|path| text(path.as_os_str()).ok()).collect::<Vec<_>>();
         let mut out = Writer::new();
-        out.number(u64::from(self.kill.pid_namespace) | u64::from(self.kill.landlock) << 1);
+        let flags = [self.kill.pid_namespace, self.kill.landlock, self.udp, self.memfd, self.list_folders];
+        out.number(flags.iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(*flag)));
         out.texts(&texts(&self.read));
         out.texts(&texts(&self.exec));
         out.number(len(self.ports.len()).into());
@@ -157,14 +161,16 @@ impl Setup {
     /// Without the length.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
-        let kill = from.number()?;
+        let flags = from.number()?;
+        let flag = |bit: u32| flags & 1 << bit != 0;
         let path = |text: CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
         let read = from.texts()?.into_iter().map(path).collect();
         let exec = from.texts()?.into_iter().map(path).collect();
         let count = usize::try_from(from.number()?).ok()?.min(MAX_FRAME);
         let ports = (0..count).map(|_| u16::try_from(from.number()?).ok()).collect::<Option<_>>()?;
-        let kill = KillModes { pid_namespace: kill & 1 != 0, landlock: kill & 2 != 0 };
-        from.0.is_empty().then_some(Self { kill, read, exec, ports })
+        let kill = KillModes { pid_namespace: flag(0), landlock: flag(1) };
+        let (udp, memfd, list_folders) = (flag(2), flag(3), flag(4));
+        from.0.is_empty().then_some(Self { kill, read, exec, ports, udp, memfd, list_folders })
     }
 }
 
@@ -326,6 +332,9 @@ mod tests {
             read: vec!["/etc".into()],
             exec: vec!["/usr".into(), "/lib".into()],
             ports: vec![443, 8080],
+            udp: true,
+            memfd: false,
+            list_folders: true,
         }
     }
 

@@ -1,7 +1,9 @@
 //! The programs of the kill tests: the hostile one, a small worker that starts it, and a referee that ends one of them
 //! and counts what is left. The referee is process 1 of a pid namespace, so that nothing of a trial can get away.
+//! And that of the attack tests, which tries everything a job must not be able to do.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test program ends at what it does not expect")]
 
+mod attack;
 mod host;
 mod hostile;
 mod referee;
@@ -13,6 +15,11 @@ fn main() -> std::process::ExitCode {
         ["hostile", shape] => hostile::run(shape),
         ["host", jail, modes, shape, scratch] => host::run(jail, modes, shape, scratch.as_ref()),
         ["referee", end, jail, modes, shape, scratch] => return referee::judge(end, jail, modes, shape, scratch),
+        ["victim"] => attack::victim(),
+        ["attack", place, scratch, outside, port, unix, victim] => {
+            attack::run(place, scratch, outside, port, unix, victim);
+        }
+        ["attacks", jail, folder] => attack::both(jail, folder.as_ref()),
         ["control", shape] => return referee::control(shape),
         _ => return 64.into(),
     }

@@ -8,7 +8,10 @@ use musegate_sandbox_profiles::fork::Failed;
 use musegate_sandbox_profiles::signals;
 use rlimit::Resource;
 use std::convert::Infallible;
+use std::ffi::{CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// Becomes the program. Returns only when a step fails.
 pub(super) fn become_program(means: &Means, record: &Record, ends: &Ends) -> Failed {
@@ -28,14 +31,23 @@ pub(super) fn confine(means: &Means, record: &Record, ends: &Ends) -> Result<(),
     at(Stage::Descriptors, set_standard(&ends.stderr, 2))?;
     at(Stage::Folder, nix::unistd::chdir(record.cwd.as_c_str()))?;
     at(Stage::Limits, limit(record))?;
-    #[cfg(target_os = "linux")]
-    if let Some(scope) = &means.scope {
-        at(Stage::Landlock, scope.enter())?;
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = means;
     at(Stage::Signals, signals::all_default())?;
-    at(Stage::Descriptors, close_all_on_exec())
+    at(Stage::Descriptors, close_all_on_exec())?;
+    apply(means, record)
+}
+
+/// Files first: the filter may close what Landlock needs.
+#[cfg(target_os = "linux")]
+fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
+    let path = |text: &CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
+    let (scratch, program) = (path(&record.scratch), path(&record.program));
+    at(Stage::Landlock, means.profile.enter_landlock(&scratch, &program))?;
+    at(Stage::Seccomp, means.profile.enter_seccomp())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn apply(_: &Means, _: &Record) -> Result<(), Failed> {
+    Ok(())
 }
 
 fn exec(record: &Record) -> Result<Infallible, Failed> {

@@ -8,6 +8,8 @@ mod child;
 mod init;
 mod probe;
 mod tree;
+#[cfg(target_os = "linux")]
+mod verify;
 mod watch;
 
 use super::record::{DESCRIPTORS, MAX_FRAME, Record, Setup, Stage, Status, write_report};

@@ -3,7 +3,7 @@
 use super::super::record::Setup;
 use super::tree::Kill;
 use super::{ALL_NAMESPACES, init};
-use musegate_protocol::message::{Layer, Layers, Report};
+use musegate_protocol::message::{Layer, Report};
 use musegate_sandbox_profiles::fork::{Namespaces, SingleThreaded, fork};
 use musegate_sandbox_profiles::tree::{Waited, wait_for_any};
 use nix::sys::signal::{Signal, kill};
@@ -18,35 +18,42 @@ pub(super) struct Means {
     pub(super) ids: musegate_sandbox_profiles::namespaces::Ids,
     #[cfg(target_os = "linux")]
     pub(super) scope: Option<musegate_sandbox_profiles::landlock::SignalScope>,
+    #[cfg(target_os = "linux")]
+    pub(super) profile: musegate_sandbox_profiles::muse::Profile,
 }
 
 /// Tries everything that the setup wants.
 pub(super) fn try_all(alone: &SingleThreaded, setup: &Setup) -> io::Result<(Means, Report)> {
-    let pid_namespace = setup.kill.pid_namespace && kills(alone, &Means::with(true, false));
-    let landlock = setup.kill.landlock && Means::has_scope() && kills(alone, &Means::with(false, true));
-    let mut means = Means::with(pid_namespace, landlock);
-    if !pid_namespace && !landlock {
-        means.kill = Kill::Listed;
+    let mut means = Means::none(setup)?;
+    let pid_namespace = setup.kill.pid_namespace && means.with_pid_namespace() && kills(alone, &means);
+    means.without_kill();
+    let landlock = setup.kill.landlock && means.with_scope() && kills(alone, &means);
+    means.without_kill();
+    if pid_namespace {
+        means.with_pid_namespace();
     }
-    let report = report(pid_namespace, landlock);
-    Ok((means, report))
-}
-
-fn report(pid_namespace: bool, landlock: bool) -> Report {
-    let mut holds = Layers::default().with(Layer::ResourceLimits).with(Layer::ClosedDescriptors);
-    let mut lacks = Layers::default();
-    let mut note = |layer, held| if held { holds = holds.with(layer) } else { lacks = lacks.with(layer) };
+    if landlock {
+        means.with_scope();
+    }
+    let mut report = Report { landlock_abi: abi(), ..Report::default() };
+    let mut note = |layer, held| {
+        let set = if held { &mut report.holds } else { &mut report.lacks };
+        *set = set.with(layer);
+    };
     note(Layer::KillByPidNamespace, pid_namespace);
-    if cfg!(target_os = "linux") {
+    note(Layer::ResourceLimits, true);
+    note(Layer::ClosedDescriptors, true);
+    #[cfg(target_os = "linux")]
+    {
         note(Layer::KillByLandlock, landlock);
-        note(Layer::NoNewPrivileges, true);
-        note(Layer::NoCapabilities, true);
-        note(Layer::NotDumpable, true);
         note(Layer::UserNamespace, pid_namespace);
         note(Layer::IpcNamespace, pid_namespace);
-        note(Layer::LandlockScope, landlock);
+        let held = super::verify::held(alone, &means);
+        for layer in super::verify::LAYERS {
+            note(layer, held.has(layer));
+        }
     }
-    Report { holds, lacks, landlock_abi: abi() }
+    Ok((means, report))
 }
 
 #[cfg(target_os = "linux")]
@@ -59,30 +66,62 @@ fn abi() -> u8 {
     0
 }
 
-#[cfg(target_os = "linux")]
 impl Means {
-    fn with(pid_namespace: bool, landlock: bool) -> Self {
-        use musegate_sandbox_profiles::{landlock::SignalScope, namespaces::Ids};
-        Self {
-            namespaces: if pid_namespace { ALL_NAMESPACES } else { Namespaces::default() },
-            kill: Kill::Bounded,
-            ids: Ids::current(),
-            scope: if landlock { SignalScope::new().ok() } else { None },
+    /// Everything but a sound way to kill.
+    fn none(setup: &Setup) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        let profile = {
+            use musegate_sandbox_profiles::{landlock, muse};
+            let options = muse::Options {
+                read: setup.read.clone(),
+                exec: setup.exec.clone(),
+                connect: setup.ports.clone(),
+                udp: setup.udp,
+                memfd: setup.memfd,
+                list_folders: setup.list_folders,
+            };
+            muse::Profile::prepare(&options, landlock::abi() > 0)?
+        };
+        #[cfg(not(target_os = "linux"))]
+        let _ = setup;
+        Ok(Self {
+            namespaces: Namespaces::default(),
+            kill: Kill::Listed,
+            #[cfg(target_os = "linux")]
+            ids: musegate_sandbox_profiles::namespaces::Ids::current(),
+            #[cfg(target_os = "linux")]
+            scope: None,
+            #[cfg(target_os = "linux")]
+            profile,
+        })
+    }
+
+    fn without_kill(&mut self) {
+        self.namespaces = Namespaces::default();
+        self.kill = Kill::Listed;
+        #[cfg(target_os = "linux")]
+        {
+            self.scope = None;
         }
     }
 
-    fn has_scope() -> bool {
-        Self::with(false, true).scope.is_some()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Means {
-    fn with(_: bool, _: bool) -> Self {
-        Self { namespaces: Namespaces::default(), kill: Kill::Listed }
+    /// Whether this system has such a thing at all.
+    fn with_pid_namespace(&mut self) -> bool {
+        if cfg!(target_os = "linux") {
+            self.namespaces = ALL_NAMESPACES;
+            self.kill = Kill::Bounded;
+        }
+        cfg!(target_os = "linux")
     }
 
-    fn has_scope() -> bool {
+    /// Whether this system has such a thing at all.
+    fn with_scope(&mut self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Ok(scope) = musegate_sandbox_profiles::landlock::SignalScope::new() {
+            self.scope = Some(scope);
+            self.kill = Kill::Bounded;
+            return true;
+        }
         false
     }
 }

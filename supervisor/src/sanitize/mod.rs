@@ -8,6 +8,7 @@
 mod context;
 mod escape;
 pub mod message;
+pub mod own_tokens;
 mod properties;
 mod rules;
 mod stream;

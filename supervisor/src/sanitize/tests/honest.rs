@@ -92,6 +92,17 @@ fn emoji_sequences_stay_whole() {
     }
 }
 
+/// The emoji of Unicode 16, each in all its qualifications: a list of facts, kept beside this file.
+#[test]
+fn every_listed_emoji_stays_whole() {
+    let listed = include_str!("emoji.txt");
+    assert_eq!(listed.split_whitespace().count(), 5244);
+    for emoji in listed.split_whitespace() {
+        assert_eq!(strip(emoji), (emoji.to_owned(), Counts::default()), "{}", emoji.escape_unicode());
+    }
+    stays_whole(listed);
+}
+
 /// Every emoji that can be made of one character, alone, presented, toned and joined with others.
 #[test]
 fn every_emoji_stays_whole_in_every_sequence() {

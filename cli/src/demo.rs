@@ -148,18 +148,20 @@ async fn exchange(stage: &Stage, args: &Demo) -> Exit {
 async fn send(stage: &Stage, text: &str) -> Result<View, CallError> {
     let deadline = Instant::now() + PATIENCE;
     let peer = Peer { token: Some(stage.token.clone()), version: None, timeout: Duration::from_secs(600) };
+    let mut pause = Duration::from_millis(20);
     let out = Outgoing { text, context: None, task: None, message_id: "demo-1", wait: true };
     loop {
         let sent = async { discover(peer.clone(), &stage.url).await?.send(&out).await }.await;
         let early = match &sent {
             Err(CallError::NoAnswer(NoAnswer::Connect(..))) => true,
-            Err(CallError::Http { status, .. }) => status.as_u16() == 503,
+            Err(CallError::Http { status, .. }) => matches!(status.as_u16(), 429 | 503),
             _ => false,
         };
         if !early || Instant::now() > deadline {
             return sent;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(1));
     }
 }
 

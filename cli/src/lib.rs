@@ -10,6 +10,7 @@ mod audit;
 mod check;
 pub mod client;
 mod demo;
+mod doctor;
 pub mod exit;
 mod hermes;
 mod home;
@@ -23,6 +24,7 @@ mod up;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use exit::Exit;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +37,9 @@ pub fn main() -> ExitCode {
     if Path::new(&called).file_name().is_some_and(|name| name == "muse-stub") {
         return muse_stub::main();
     }
+    if let Some(ended) = internal() {
+        return ended;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,6 +48,32 @@ pub fn main() -> ExitCode {
         }
     };
     run(cli).into()
+}
+
+/// This program as one of the others, where its first argument says so.
+fn internal() -> Option<ExitCode> {
+    let mut args = std::env::args_os().skip(1);
+    let word = args.next()?;
+    let mut args: Vec<OsString> = args.collect();
+    match word.to_str()? {
+        pair::JAIL => Some(musegate_worker::process::jail_main()),
+        pair::SUPERVISOR => {
+            args.push("--until-stdin-closes".into());
+            Some(musegate_supervisor::main(args))
+        }
+        pair::WORKER => match std::env::current_exe() {
+            Ok(program) => {
+                let jail = musegate_worker::process::JailCommand { program, args: vec![pair::JAIL.into()] };
+                let invocation = musegate_worker::Invocation { args, jail, stop_with_stdin: true };
+                Some(musegate_worker::main_with(invocation))
+            }
+            Err(error) => {
+                out::complain(&format!("cannot find its own program: {error}"), None);
+                Some(Exit::Os.into())
+            }
+        },
+        _ => None,
+    }
 }
 
 fn run(cli: Cli) -> Exit {
@@ -67,6 +98,7 @@ fn run(cli: Cli) -> Exit {
         Command::Token(args) => token::run(&args, &folders),
         Command::Check(args) => check::run(args.json, &folders),
         Command::Audit(args) => audit::run(&args, &folders),
+        Command::Doctor(args) => wait_for(doctor::run(&args, &folders)),
         Command::HermesConfig(args) => hermes::run(&args, &folders),
         Command::Send(args) => wait_for(send::send(&args, &folders)),
         Command::Task(args) => wait_for(send::task(&args, &folders)),

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The internal word under which this program is a supervisor, a worker, a jail.
@@ -30,19 +30,16 @@ struct Half {
     word: &'static str,
     config: PathBuf,
     child: Child,
+    /// Its end is the child's sign to stop. Apart from the child, whose `wait` would close it.
+    stdin: Option<ChildStdin>,
     since: Instant,
     failed_starts: u32,
 }
 
 impl Half {
     fn start(word: &'static str, config: &Path) -> io::Result<Self> {
-        Ok(Self {
-            word,
-            config: config.to_owned(),
-            child: spawn(word, config)?,
-            since: Instant::now(),
-            failed_starts: 0,
-        })
+        let (child, stdin) = spawn(word, config)?;
+        Ok(Self { word, config: config.to_owned(), child, stdin, since: Instant::now(), failed_starts: 0 })
     }
 
     fn name(&self) -> &'static str {
@@ -65,7 +62,7 @@ impl Half {
             out::complain(&format!("cannot start the {}: {error}", self.name()), None);
             Exit::Os
         })?;
-        self.child = started;
+        (self.child, self.stdin) = started;
         self.since = Instant::now();
         Ok(())
     }
@@ -75,7 +72,7 @@ impl Half {
         if let Some(pid) = self.child.id().and_then(|pid| i32::try_from(pid).ok()) {
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
-        drop(self.child.stdin.take());
+        drop(self.stdin.take());
         if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
             out::note(&format!("the {} does not end; killing it", self.name()));
             let _ = self.child.kill().await;
@@ -83,13 +80,15 @@ impl Half {
     }
 }
 
-fn spawn(word: &str, config: &Path) -> io::Result<Child> {
-    Command::new(std::env::current_exe()?)
+fn spawn(word: &str, config: &Path) -> io::Result<(Child, Option<ChildStdin>)> {
+    let mut child = Command::new(std::env::current_exe()?)
         .args([OsStr::new(word), OsStr::new("--config"), config.as_os_str()])
         .stdin(Stdio::piped())
         .process_group(0) // Ctrl-C is ours to pass on, in the right order
         .kill_on_drop(true)
-        .spawn()
+        .spawn()?;
+    let stdin = child.stdin.take();
+    Ok((child, stdin))
 }
 
 /// Both of them.

@@ -26,7 +26,7 @@ pub use start::{Invocation, main, main_with};
 use agent::{AgentError, Maker};
 use backend::muse::{self, MuseError};
 use config::Config;
-use musegate_protocol::message::InstanceId;
+use musegate_protocol::message::{InstanceId, Report};
 use nix::unistd::Uid;
 use notify::Manager;
 use process::JailCommand;
@@ -108,6 +108,29 @@ pub async fn run(
     serve::serve(worker, listener, supervisor, &manager, shutdown).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What a worker with these settings would find here.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// `muse`, `echo` or `stub`.
+    pub backend: &'static str,
+    /// What its `--version` said.
+    pub version: String,
+    /// Which layers hold its jobs.
+    pub report: Report,
+}
+
+/// Looks for everything that a worker needs, as its start does, and starts none.
+///
+/// # Errors
+/// [`WorkerError`]: the first thing that would keep it from starting.
+pub async fn examine(config: &Config, jail: JailCommand) -> Result<Examined, WorkerError> {
+    let key = muse::read_key(&config.muse)?;
+    let base = Base::open(&config.jobs.scratch)?;
+    let agent = Maker::new(config.clone(), jail, key).make(&base).await?;
+    let (backend, version) = (agent.muse.label(), agent.muse.version().to_owned());
+    Ok(Examined { backend, version, report: agent.jail.report() })
 }
 
 fn random() -> io::Result<[u8; 16]> {

@@ -59,10 +59,11 @@ impl std::ops::DerefMut for Ears {
 }
 
 impl Ears {
-    pub(super) fn new(rules: Arc<Rules>, limits: Limits, schema: bool) -> Self {
+    /// `schema`: the answer is JSON of a declared form. `began`: when the job was admitted.
+    pub(super) fn new(rules: Arc<Rules>, limits: Limits, schema: bool, began: Stamp) -> Self {
         let heard = Heard {
             answer: Answer::new(Arc::clone(&rules), limits.output),
-            watch: Watch::new(limits, Stamp::now()),
+            watch: Watch::new(limits, began),
             progress: VecDeque::new(),
             terminal: None,
             usage: None,

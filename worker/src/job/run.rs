@@ -4,6 +4,7 @@
 //! the outcome is sent; a job ends by its own end, by a cancel or by a broken bound, whichever comes first, and then by
 //! the ladder SIGTERM, grace, SIGKILL; its end is the end of its tree, never the end of a pipe.
 
+use super::ears::Ears;
 use super::limits::Stamp;
 use super::outcome;
 use super::prompt::{self, Offers};
@@ -40,7 +41,10 @@ impl Run {
         let began = Stamp::now();
         let limits = worker.config.limits.narrowed(&start.limits);
         let outcome = match launch(&worker, &start, &limits).await {
-            Ok(launched) => Running::new(&worker, &line, cancel, limits, launched, &start).finish().await,
+            Ok(launched) => {
+                let ears = Ears::new(Arc::clone(&worker.rules), limits, start.output_schema.is_some(), began);
+                Running::new(&worker, &line, cancel, launched, ears).finish().await
+            }
             Err(why) => not_started(&why, began),
         };
         log(job.0, &start, &outcome);

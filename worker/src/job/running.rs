@@ -7,15 +7,13 @@ use super::ears::Ears;
 use super::limits::{Breach, Stamp};
 use super::outcome::{self, Facts, Stopped};
 use super::run::{Cancel, Launched};
-use crate::config::Limits;
 use crate::link::{Gone, JobLine};
 use crate::pipe::read_now;
 use crate::process::{Exit, Group, Reaped};
 use crate::scratch::Scratch;
 use crate::worker::Worker;
-use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, Progress, StartJob};
+use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, Progress};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 /// A job whose processes run.
@@ -46,11 +44,9 @@ impl<'a> Running<'a> {
         worker: &'a Worker,
         line: &'a JobLine,
         cancel: Cancel,
-        limits: Limits,
         launched: Launched,
-        start: &StartJob,
+        mut ears: Ears,
     ) -> Self {
-        let mut ears = Ears::new(Arc::clone(&worker.rules), limits, start.output_schema.is_some());
         ears.progress.push_back(Progress::Started);
         Self {
             worker,

@@ -20,6 +20,7 @@ pub mod refusal;
 pub mod rooms;
 pub mod sanitize;
 pub mod schema;
+pub mod skills;
 pub mod start;
 pub mod stamp;
 pub mod tasks;

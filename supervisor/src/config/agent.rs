@@ -1,6 +1,7 @@
 //! Sections `[agent]` and `[skills.ID]`: what the card says of us. Spec: A2A 1.0.1 §4.4.
 
 use super::narrow;
+use crate::schema::Schema;
 use musegate_settings::{Section, Settings};
 use std::time::Duration;
 
@@ -189,6 +190,7 @@ fn schema(text: &str) -> Result<String, String> {
     if !value.is_object() {
         return Err("must be a JSON object".to_owned());
     }
+    Schema::parse(text)?;
     if text.len() > MAX { Err(format!("is over {MAX} bytes")) } else { Ok(value.to_string()) }
 }
 

@@ -11,6 +11,7 @@ use crate::config::Unicode;
 use crate::dialect::{SendMessage, Version};
 use crate::refusal::Refusal;
 use crate::sanitize::{Clean, Mode};
+use crate::skills::Ready;
 use crate::tasks::{Opened, Opening, Seat, Ticket, Until};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -46,9 +47,11 @@ impl Walk {
         if let Some(seat) = self.serve.tasks.repeated(caller, &send.message.message_id, &send.digest)? {
             return self.repeat(seat, wish).await;
         }
-        self.can_answer(&send)?;
+        let serve = self.serve.clone();
+        let skill = serve.skills.pick(&send.message, &self.caller().grant)?;
+        self.can_answer(&send, skill)?;
         let right = self.right().await?;
-        match self.open(send)? {
+        match self.open(send, skill)? {
             Opened::New(ticket) => self.begin(ticket, right, wish).await,
             // Between the first look and this one the same message came on another connection.
             Opened::Repeat(seat) => {
@@ -109,13 +112,15 @@ impl Walk {
     }
 
     /// What can be said before anything is taken.
-    fn can_answer(&self, send: &SendMessage) -> Result<(), Refusal> {
+    fn can_answer(&self, send: &SendMessage, skill: Option<&Ready>) -> Result<(), Refusal> {
         let config = &self.serve.rooms.config;
         if send.push.is_some() {
             return Err(Refusal::PushNotSupported);
         }
         let modes = &send.accepted_output_modes;
-        let ours = |mode: &&String| config.agent.output_modes.iter().any(|ours| takes(mode, ours));
+        let given = skill.map(|ready| &ready.skill.output_modes).filter(|modes| !modes.is_empty());
+        let given = given.unwrap_or(&config.agent.output_modes);
+        let ours = |mode: &&String| given.iter().any(|ours| takes(mode, ours));
         if !modes.is_empty() && !modes.iter().any(|mode| ours(&mode)) {
             return Err(Refusal::ContentTypeNotSupported(modes.join(", ")));
         }
@@ -144,21 +149,24 @@ impl Walk {
     }
 
     /// Rooms 8 and 9.
-    fn open(&self, send: SendMessage) -> Result<Opened, Refusal> {
+    fn open(&self, send: SendMessage, skill: Option<&Ready>) -> Result<Opened, Refusal> {
         let caller = self.caller();
         let mode = match self.serve.rooms.config.unicode {
             Unicode::Strip => Mode::Strip,
             Unicode::Mark => Mode::Mark,
             Unicode::Reject => Mode::Reject,
         };
+        let message = Clean::message(send.message, mode, caller.grant.files_in)?;
+        skill.map_or(Ok(()), |skill| skill.takes(message.get()))?;
+        let output = skill.and_then(Ready::output).cloned();
         self.serve.tasks.open(Opening {
             caller: Arc::clone(caller),
-            message: Clean::message(send.message, mode, caller.grant.files_in)?,
+            message,
             digest: send.digest,
             alias: self.reply.early_id.clone().filter(|_| self.reply.version == Version::Early),
-            structured: caller.grant.structured,
+            structured: caller.grant.structured && output.is_none(),
             accepted: send.accepted_output_modes,
-            output_schema: None,
+            output,
         })
     }
 

@@ -14,6 +14,7 @@ use crate::dialect::{Call, Rejection, ReplyTo, decode};
 use crate::link::{Connector, Link, Spec};
 use crate::refusal::Refusal;
 use crate::rooms::Rooms;
+use crate::skills::Skills;
 use crate::tasks::{Bounds, Tasks};
 use hyper::body::Incoming;
 use hyper::header::HOST;
@@ -21,6 +22,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use musegate_protocol::bounded::Label;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait of CancelTask for the end of the processes.
@@ -32,6 +34,7 @@ pub struct Serve {
     pub(super) rooms: Rooms,
     pub(super) tasks: Tasks,
     pub(super) link: Link,
+    pub(super) skills: Arc<Skills>,
 }
 
 /// What runs beside the requests.
@@ -54,7 +57,8 @@ impl Serve {
         });
         let bounds = Bounds { kept: config.tasks.clone(), stall: config.listen.stall_timeout, cancel: CANCEL };
         let tasks = Tasks::new(bounds, link.clone());
-        let serve = Self { rooms, tasks, link };
+        let skills = Arc::new(Skills::new(config));
+        let serve = Self { rooms, tasks, link, skills };
         (serve.clone(), Background { serve, connector })
     }
 

@@ -29,6 +29,12 @@ impl Schema {
         read::schema(&value)
     }
 
+    /// What no value satisfies.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { root: Node { never: true, ..Node::default() }, defs: Vec::new() }
+    }
+
     /// Whether a value satisfies it.
     ///
     /// # Errors

@@ -7,9 +7,11 @@
 use super::ending::Ending;
 use super::entry::Inner;
 use super::turn::Turn;
-use crate::a2a::{ANSWER, Artifact, Content, Message, Part, TaskState};
+use crate::a2a::{ANSWER, Artifact, Content, Json, Message, Part, TaskState};
 use crate::answer::{Allowed, Answer, Structured, parse};
-use crate::sanitize;
+use crate::sanitize::{self, Counts};
+use crate::skills::Output;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The end of a completed job.
@@ -30,6 +32,9 @@ impl Inner {
             digester.update(text.as_bytes());
             record.answer(self.log.rope().end(), Some(digester));
         }
+        if let Some(output) = turn.output.clone() {
+            return self.conclude_declared(&output, text, turn);
+        }
         let structured = turn.structured && !self.log.rope().is_cut();
         let answer = if structured { parse(&text, &allowed(turn)) } else { Answer::Plain };
         match answer {
@@ -39,6 +44,24 @@ impl Inner {
             }
             Answer::Structured(said) => self.conclude_structured(said, turn),
         }
+    }
+
+    /// The answer of a skill that declares what it gives: that, or a failure.
+    fn conclude_declared(&mut self, output: &Output, text: String, turn: &mut Turn) -> Said {
+        let wrong = match declared(&text) {
+            Some(_) if self.log.rope().is_cut() => "it is longer than what is kept".to_owned(),
+            Some((part, value, counts)) => match output.schema.check(&value) {
+                Ok(()) => {
+                    self.metadata.add_sanitized(counts.iter());
+                    self.show(vec![part], false, turn);
+                    return Said { ending: Ending::completed(), message: None, text };
+                }
+                Err(violation) => violation.to_string(),
+            },
+            None => "it is no JSON value".to_owned(),
+        };
+        let ending = Ending::schema_violation(&wrong);
+        Said { ending, message: None, text }
     }
 
     fn conclude_structured(&mut self, mut said: Structured, turn: &mut Turn) -> Said {
@@ -71,6 +94,20 @@ impl Inner {
             self.artifacts.push(file);
         }
     }
+}
+
+/// A text that is one JSON value, as a part without anything hidden, and that value.
+fn declared(text: &str) -> Option<(Part, Value, Counts)> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    let content = Content::Data(Json(value.to_string().into()));
+    let mut parts = [Part { content, media_type: Some("application/json".to_owned()), ..Part::text("") }];
+    let counts = sanitize::clean_parts(&mut parts);
+    let [part] = parts;
+    let value = match &part.content {
+        Content::Data(json) => serde_json::from_str(&json.0).ok()?,
+        _ => return None,
+    };
+    Some((part, value, counts))
 }
 
 /// What this caller takes.

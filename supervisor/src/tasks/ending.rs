@@ -5,6 +5,7 @@
 
 use crate::a2a::TaskState;
 use crate::audit::Verdict;
+use crate::sanitize::{self, Mode};
 use musegate_protocol::message::{CancelReason, End, FailureKind, RefuseReason};
 
 /// The end of a turn.
@@ -36,6 +37,14 @@ impl Ending {
             _ => Some("agent-failed"),
         };
         Self { state, sentence: String::new(), word, retry_after: None }
+    }
+
+    /// The answer is not what the skill declares. Names of members stand in `what`, and are the model's.
+    pub(super) fn schema_violation(what: &str) -> Self {
+        let what = sanitize::clean(what, Mode::Strip).map(|(what, _)| what.into_owned()).unwrap_or_default();
+        let what: String = what.chars().take(300).collect();
+        let sentence = format!("the answer does not satisfy the schema that the skill declares: {what}");
+        Self::new(TaskState::Failed, sentence, word(FailureKind::SchemaViolation), None)
     }
 
     /// The connection to the worker ended while the job ran.

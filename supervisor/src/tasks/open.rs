@@ -15,7 +15,8 @@ use crate::audit::Record;
 use crate::link::{Frame, Start};
 use crate::refusal::Refusal;
 use crate::sanitize::Clean;
-use musegate_protocol::bounded::{Label, Text};
+use crate::skills::Output;
+use musegate_protocol::bounded::Label;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,8 +40,8 @@ pub struct Opening {
     pub structured: bool,
     /// Media types that the client takes; empty: any.
     pub accepted: Vec<String>,
-    /// JSON Schema of the answer.
-    pub output_schema: Option<Text<32768>>,
+    /// What the answer must satisfy.
+    pub output: Option<Arc<Output>>,
 }
 
 /// What became of it.
@@ -160,7 +161,7 @@ impl Inner {
         self.metadata.add_sanitized(opening.message.counts().iter());
         self.turns = self.turns.saturating_add(1);
         self.turn = Some(Turn::new(opening));
-        self.log.hold(opening.structured);
+        self.log.hold(opening.structured || opening.output.is_some());
         self.say(TaskState::Submitted, None, shared.clock.now());
         Ok(self.turns)
     }
@@ -285,7 +286,7 @@ fn frame(entry: &Entry, opening: &Opening) -> Frame {
         task: Label::near(&entry.id.0),
         context: Label::near(&entry.context.0),
         trace: entry.trace,
-        output_schema: opening.output_schema.clone(),
+        output_schema: opening.output.as_ref().map(|output| output.text.clone()),
         structured: opening.structured,
         limits: opening.caller.grant.limits,
     }

@@ -46,7 +46,7 @@ impl Rig {
             alias: None,
             structured: admitted.caller().grant.structured,
             accepted: Vec::new(),
-            output_schema: None,
+            output: None,
         })?;
         match opened {
             Opened::New(ticket) => Ok((ticket, admitted)),

@@ -17,6 +17,7 @@ use crate::admission::{Caller, Slot};
 use crate::audit::Record;
 use crate::link::Heard;
 use crate::sanitize::{self, Mode, Stream};
+use crate::skills::Output;
 use musegate_protocol::bounded::Text;
 use musegate_protocol::message::{CancelReason, End, JobId, Outcome};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub(super) struct Turn {
     pub(super) record: Option<Record>,
     /// Whether the answer may be structured.
     pub(super) structured: bool,
+    /// What the answer must satisfy.
+    pub(super) output: Option<Arc<Output>>,
     /// Media types that the client takes; empty: any.
     pub(super) accepted: Vec<String>,
     pub(super) text: Stream,
@@ -54,6 +57,7 @@ impl Turn {
             slot: None,
             record: None,
             structured: opening.structured,
+            output: opening.output.clone(),
             accepted: opening.accepted.clone(),
             text: Stream::new(Mode::Strip),
             files: Files::default(),
@@ -158,7 +162,8 @@ impl Inner {
         let keeps = self.log.rope().keeps();
         let added = self.log.rope_mut().append(|out| turn.text.push(text, out));
         // A structured answer begins with a brace; until that is known, and then until the end, nobody hears it in pieces.
-        let held = turn.structured && self.log.rope().opens_with().is_none_or(|byte| byte == b'{');
+        let may_be_structured = || self.log.rope().opens_with().is_none_or(|byte| byte == b'{');
+        let held = turn.output.is_some() || (turn.structured && may_be_structured());
         self.log.hold(held && keeps);
         if keeps {
             self.flow.settled(cost);

@@ -362,3 +362,34 @@ async fn files_of_a_job_follow_the_answer_as_artifacts() {
     assert_eq!(task["artifacts"].as_array().unwrap().len(), 2, "{task}");
     assert_eq!(task["artifacts"][1]["parts"][0], json!({ "raw": "eHh4eHh4", "filename": "a.csv", "mediaType": "text/csv" }));
 }
+
+#[tokio::test]
+async fn a_skill_s_schemas_hold_for_what_goes_in_and_for_what_comes_out() {
+    let settings = r#"
+[skills.sum]
+description = "adds"
+input_schema = '{"type":"object","properties":{"n":{"type":"array"}},"required":["n"]}'
+output_schema = '{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}'
+"#;
+    let (house, mut hand) = House::with_worker("", settings).await;
+    let ask = |id: &str, data: Value| {
+        rpc("SendMessage", message(id, "", json!({ "parts": [{ "data": data }] }), json!({})))
+    };
+    let mut client = house.client("ann").await;
+    let wrong = client.rpc(ask("m0", json!({ "n": 1 }))).await.1;
+    assert_eq!(wrong["error"]["code"], -32602);
+    assert!(wrong.to_string().contains("/n: must be array"), "{wrong}");
+    let asked = house.ask("ann", ask("m1", json!({ "n": [1, 2] }))).await;
+    let start = hand.answer(" {\"sum\": 3}\n").await;
+    assert!(start.output_schema.is_some() && !start.structured);
+    let task = soon(asked).await.unwrap().1["result"]["task"].clone();
+    assert_eq!(task["artifacts"][0]["parts"][0], json!({ "data": { "sum": 3 }, "mediaType": "application/json" }));
+    for (id, text) in [("m2", r#"{"sum":"3"}"#), ("m3", "three"), ("m4", "")] {
+        let asked = house.ask("ann", ask(id, json!({ "n": [] }))).await;
+        hand.answer(text).await;
+        let task = soon(asked).await.unwrap().1["result"]["task"].clone();
+        assert_eq!(state(&task), "TASK_STATE_FAILED", "{task}");
+        assert_eq!(task["metadata"]["musegate"]["failure"], "schema-violation");
+        assert_eq!(task.get("artifacts"), None);
+    }
+}

@@ -74,10 +74,10 @@ impl<'s> Check<'s> {
         for part in &node.all_of {
             self.node(part, value, depth + 1)?;
         }
-        if let Some(parts) = &node.any_of {
-            if !parts.iter().any(|part| self.holds(part, value, depth)) {
-                return Err("satisfies none of the alternatives".to_owned());
-            }
+        if let Some(parts) = &node.any_of
+            && !parts.iter().any(|part| self.holds(part, value, depth))
+        {
+            return Err("satisfies none of the alternatives".to_owned());
         }
         if let Some(parts) = &node.one_of {
             let held = parts.iter().filter(|part| self.holds(part, value, depth)).count();

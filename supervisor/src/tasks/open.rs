@@ -104,7 +104,7 @@ impl Tasks {
         store.note_message(&entry, message.message_id.clone(), opening.digest, turn);
         drop(store);
         let message = message.message_id.clone();
-        let ticket = Ticket { shared: Arc::clone(shared), entry, turn, message, opening: Some(opening) };
+        let ticket = Ticket { shared: Arc::clone(shared), entry, turn, message, opening: Some(Box::new(opening)) };
         // Whoever hears the Task already hears that it goes on.
         ticket.shared.change(&ticket.entry, |_| ());
         Ok(Opened::New(ticket))
@@ -174,7 +174,7 @@ pub struct Ticket {
     entry: Arc<Entry>,
     turn: u32,
     message: MessageId,
-    opening: Option<Opening>,
+    opening: Option<Box<Opening>>,
 }
 
 impl Ticket {

@@ -95,20 +95,27 @@ impl Stream {
 
     /// How many bytes need no ruling; the context moves over them.
     pub(super) fn plain_run(&mut self, text: &str) -> usize {
-        let mut at = 0;
-        while let Some(rest) = text.get(at..) {
-            let ascii = plain_ascii(rest.as_bytes());
-            self.context.ascii(rest.get(..ascii).unwrap_or_default());
-            at += ascii;
-            let Some(c) = rest.get(ascii..).and_then(|rest| rest.chars().next()) else { break };
+        let mut rest = text;
+        while let Some(first) = rest.as_bytes().first() {
+            if first.is_ascii() {
+                let Some((run, after)) = rest.split_at_checked(plain_ascii(rest.as_bytes())) else { break };
+                if run.is_empty() {
+                    break;
+                }
+                self.context.ascii(run);
+                rest = after;
+                continue;
+            }
+            let mut chars = rest.chars();
+            let Some(c) = chars.next() else { break };
             let (class, bits) = lookup(c);
             if class != Class::Plain || !self.context.takes(bits) {
                 break;
             }
             self.context.plain(c, bits);
-            at += c.len_utf8();
+            rest = chars.as_str();
         }
-        at
+        text.len() - rest.len()
     }
 
     /// Rules on a character that begins `text`: how many bytes are dealt with, or `None` while that cannot be known.

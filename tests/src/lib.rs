@@ -7,4 +7,5 @@
     reason = "a test ends at what it does not expect, and says what it saw"
 )]
 
+pub mod pair_bench;
 pub mod worker_bench;

@@ -72,7 +72,11 @@ fn config_page() -> String {
             "Who may call, and what each may do. Made by `musegate token add NAME`, mode 0600.",
             musegate_supervisor::admission::Callers::declare(),
         ),
-        ("agents.toml", "Agents that you call by name: `musegate send --to NAME`.", musegate::client::agents::declare()),
+        (
+            "agents.toml",
+            "Agents that you call by name: `musegate send --to NAME`.",
+            musegate::client::agents::declare(),
+        ),
     ];
     let mut page = String::from(
         "# Settings\n\nEvery key of every file, printed from the code that reads it. `musegate up --init` writes the same as commented files;\n\

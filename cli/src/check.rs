@@ -46,16 +46,16 @@ pub(crate) fn all(folders: &Folders) -> Vec<Problem> {
         Err(other) => problems.push(whole(&agents_file, other.to_string())),
         Ok(_) => {}
     }
-    if let (Some(supervisor), Some(worker)) = (supervisor, worker) {
-        if supervisor.worker.socket != worker.socket.path {
-            let what = format!(
-                "socket is {}, but {} says {}",
-                supervisor.worker.socket.display(),
-                folders.config.join("worker.toml").display(),
-                worker.socket.path.display()
-            );
-            problems.push(whole(&folders.config.join("supervisor.toml"), what));
-        }
+    if let (Some(supervisor), Some(worker)) = (supervisor, worker)
+        && supervisor.worker.socket != worker.socket.path
+    {
+        let what = format!(
+            "socket is {}, but {} says {}",
+            supervisor.worker.socket.display(),
+            folders.config.join("worker.toml").display(),
+            worker.socket.path.display()
+        );
+        problems.push(whole(&folders.config.join("supervisor.toml"), what));
     }
     problems
 }

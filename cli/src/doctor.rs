@@ -100,7 +100,11 @@ fn pair_fits(supervisor: &Supervisor, worker: &Worker, findings: &mut Findings) 
     let length = socket.as_os_str().as_bytes().len();
     if length > MAX_SOCKET_PATH {
         let found = format!("{} has {length} bytes, at most {MAX_SOCKET_PATH} fit", socket.display());
-        findings.bad("socket", found, "set socket.path (worker.toml) and worker.socket (supervisor.toml) to a shorter one");
+        findings.bad(
+            "socket",
+            found,
+            "set socket.path (worker.toml) and worker.socket (supervisor.toml) to a shorter one",
+        );
     } else {
         findings.good("socket", format!("{} ({length} of {MAX_SOCKET_PATH} bytes)", socket.display()));
     }
@@ -110,8 +114,11 @@ fn pair_fits(supervisor: &Supervisor, worker: &Worker, findings: &mut Findings) 
     } else {
         findings.good("separation", "the worker accepts another uid only");
     }
-    let longest = worker.limits.wall.max(worker.limits.wall_asleep).as_secs();
-    findings.good("time", format!("a job may take {longest} s: a caller's time-out must be longer (musegate hermes-config)"));
+    let longest = worker.limits.wall.as_secs();
+    findings.good(
+        "time",
+        format!("a job may take {longest} s: a caller's time-out must be longer (musegate hermes-config)"),
+    );
     let slots = (supervisor.jobs.slots, worker.jobs.slots);
     if usize::from(slots.1) < usize::from(slots.0) {
         let found = format!("the supervisor offers {} slots, the worker has {}", slots.0, slots.1);

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &HermesConfig, folders: &Folders) -> Exit {
             return Exit::Config;
         }
     };
-    let timeout = (worker.limits.wall_asleep.max(worker.limits.wall) + MARGIN).as_secs();
+    let timeout = (worker.limits.wall + MARGIN).as_secs();
     let name = &args.name;
     out::text(&format!(
         "# For Hermes' config.yaml. The token stands in Hermes' own .env, see its manual; make one with:\n\

@@ -39,6 +39,7 @@ pub(crate) fn make(folders: &Folders, supervisor: &[Set], worker: &[Set]) -> io:
     let socket = folders.run.join("worker.sock");
     let mut for_supervisor = vec![
         Set::text("worker", "socket", &socket),
+        Set::text("status", "socket", folders.run.join("status.sock")),
         Set::text("audit", "file", folders.state.join("audit.jsonl")),
         Set::text("audit", "key_file", folders.state.join("audit.key")),
     ];

@@ -18,6 +18,7 @@ mod out;
 mod pair;
 mod paths;
 mod send;
+mod status;
 mod token;
 mod up;
 
@@ -99,11 +100,11 @@ fn run(cli: Cli) -> Exit {
         Command::Check(args) => check::run(args.json, &folders),
         Command::Audit(args) => audit::run(&args, &folders),
         Command::Doctor(args) => wait_for(doctor::run(&args, &folders)),
+        Command::Status(args) => status::run(&args, &folders),
         Command::HermesConfig(args) => hermes::run(&args, &folders),
         Command::Send(args) => wait_for(send::send(&args, &folders)),
         Command::Task(args) => wait_for(send::task(&args, &folders)),
         Command::Completions { .. } | Command::Man { .. } => Exit::Ok,
-        _ => Exit::Software,
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Config {
     pub tasks: Tasks,
     /// What happens to unusual code points.
     pub unicode: Unicode,
+    /// Where an operator is told how things stand.
+    pub operator: PathBuf,
     /// The audit trail.
     pub audit: Audit,
     /// Logs.
@@ -105,6 +107,7 @@ impl Config {
             worker: WorkerLink::read(settings, &folder),
             tasks: Tasks::read(settings),
             unicode: keep::read_unicode(settings),
+            operator: read_operator(settings, &folder),
             audit: Audit::read(settings, &folder),
             log: Log::read(settings),
             folder,
@@ -131,6 +134,11 @@ impl Callers {
             )),
         }
     }
+}
+
+fn read_operator(settings: &mut Settings, folder: &Path) -> PathBuf {
+    let help = "Unix socket on which `musegate status` is told how things stand; only this user and root can open it";
+    path(&mut settings.section("status"), folder, "socket", "status.sock", help)
 }
 
 /// A path, relative to the folder of the file.

@@ -7,10 +7,12 @@ use crate::flags::{self, Order};
 use crate::http::listen;
 use crate::http::serve::Serve;
 use crate::notify::Notify;
+use crate::operator::Operator;
 use crate::rooms::{OpenError, Rooms};
 use crate::{admission, logs};
 use musegate_settings::private::{self, Rule};
 use musegate_settings::{Problem, Problems};
+use nix::sys::stat::{Mode, umask};
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -102,6 +104,7 @@ fn serve(file: &Path, until_stdin_closes: bool) -> Result<(), StartError> {
     let config = read(file)?;
     not_as_root(&config)?;
     logs::start(&config.log);
+    umask(Mode::from_bits_truncate(0o077));
     let notify = Notify::from_env();
     let listeners = bind::take(&config)?;
     musegate_sandbox_profiles::set_not_dumpable()?;
@@ -128,9 +131,15 @@ pub async fn run(
     let listeners = listeners.into_iter().map(tokio::net::TcpListener::from_std).collect::<Result<Vec<_>, _>>()?;
     let (serve, background) = Serve::new(rooms.clone());
     let mut hangup = signal(SignalKind::hangup())?;
+    let operator = Operator::bind(&rooms.config.operator);
+    if let Err(error) = &operator {
+        let socket = rooms.config.operator.display();
+        tracing::warn!(%error, %socket, "no socket for `musegate status`; set status.socket to a place that can be written");
+    }
     announce(&rooms.config, &bound);
     notify.ready();
     let tasks = serve.tasks().clone();
+    let status = serve.clone();
     let stopping = async {
         shutdown.await;
         notify.stopping();
@@ -144,10 +153,19 @@ pub async fn run(
         () = background.run() => {}
         () = admission::watch(&rooms.admission, async || asked(&mut hangup).await) => {}
         () = flush(&rooms) => {}
+        () = tell(operator.ok(), &status, &rooms, &bound) => {}
         () = notify.keep_watchdog() => {}
     }
     rooms.audit.end();
     Ok(())
+}
+
+/// Never returns.
+async fn tell(operator: Option<Operator>, serve: &Serve, rooms: &Rooms, bound: &[SocketAddr]) {
+    match operator {
+        Some(operator) => operator.tell(serve, &rooms.admission, bound).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn read(file: &Path) -> Result<Config, Problems> {

@@ -1,4 +1,5 @@
 //! Supervisor and worker as real processes, called over HTTP, killed at bad moments.
+#![expect(clippy::expect_used, reason = "a test ends at what it does not expect")]
 
 use musegate_tests::pair_bench::{Pair, Programs};
 use musegate_tests::pair_programs;

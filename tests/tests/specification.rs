@@ -1,4 +1,5 @@
 //! docs/SPECIFICATION.md names real tests, and docs/CONFIG.md is what the code declares.
+#![expect(clippy::expect_used, reason = "a test ends at what it does not expect")]
 
 use std::collections::BTreeSet;
 use std::fs;

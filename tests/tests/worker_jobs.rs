@@ -1,4 +1,5 @@
 //! A job through a real worker: what comes back, and how each way of failing is told.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it does not expect")]
 
 use musegate_protocol::bounded::{Blob, FileName, Label, List, Text};
 use musegate_protocol::message::{

@@ -1,4 +1,5 @@
 //! The worker's door: who is let in, what ends a connection, and what the end of a connection ends.
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test ends at what it does not expect")]
 
 use bytes::{BufMut, BytesMut};
 use musegate_protocol::codec::SupervisorCodec;

@@ -1,5 +1,5 @@
 //! How output flows: at once, never beyond the credit, never at another job's expense, and in bounded memory.
-#![expect(clippy::expect_used, reason = "a test ends at what it does not expect")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test ends at what it does not expect")]
 
 use musegate_protocol::message::{End, FailureKind, FromWorker, INITIAL_CREDIT, MAX_CHUNK, ToWorker};
 use musegate_tests::programs;
@@ -67,7 +67,7 @@ async fn a_stalled_job_still_meets_its_wall_clock() {
     for script in ["@stub stream=16000 bytes=4096", "@stub stream=40 bytes=4096"] {
         let job = supervisor.start(script).await;
         let ended = supervisor.until(job, |message| matches!(message, FromWorker::Finished { .. })).await;
-        let FromWorker::Finished { outcome, .. } = ended else { unreachable!() };
+        let FromWorker::Finished { outcome, .. } = ended else { panic!("the last word of a job") };
         let late = matches!(&outcome.end, End::Failed { kind: FailureKind::TimedOutWall, .. });
         assert!(late, "{script}: {:?}", outcome.end);
     }

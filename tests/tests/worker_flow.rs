@@ -1,5 +1,5 @@
 //! How output flows: at once, never beyond the credit, never at another job's expense, and in bounded memory.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test ends at what it does not expect")]
+#![expect(clippy::expect_used, reason = "a test ends at what it does not expect")]
 
 use musegate_protocol::message::{End, FailureKind, FromWorker, INITIAL_CREDIT, MAX_CHUNK, ToWorker};
 use musegate_tests::programs;

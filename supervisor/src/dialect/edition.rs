@@ -42,16 +42,17 @@ pub(super) fn asked(headers: &HeaderMap, query: Option<&str>) -> Result<Option<V
 
 /// `Major.Minor`; a patch number is passed over.
 fn version(text: &str) -> Result<Version, Refusal> {
-    let digits = |field: &str| (1..=3).contains(&field.len()) && field.bytes().all(|b| b.is_ascii_digit());
+    let digits = |field: &&str| (1..=3).contains(&field.len()) && field.bytes().all(|b| b.is_ascii_digit());
     let fields: Vec<&str> = text.splitn(4, '.').collect();
-    match fields.as_slice() {
-        ["1", "0"] | ["1", "0", _] => Ok(Version::V1),
-        ["0", "2" | "3"] | ["0", "2" | "3", _] => Ok(Version::V03),
-        ["0", "1"] | ["0", "1", _] => Ok(Version::Early),
-        [major, minor] | [major, minor, _] if digits(major) && digits(minor) => {
-            Err(unsupported(&format!("{major}.{minor}")))
-        }
-        _ => Err(unsupported("what the request names is no version")),
+    let (major, minor) = match fields.as_slice() {
+        [major, minor] | [major, minor, _] if fields.iter().all(digits) => (*major, *minor),
+        _ => return Err(unsupported("what the request names is no version")),
+    };
+    match (major, minor) {
+        ("1", "0") => Ok(Version::V1),
+        ("0", "2" | "3") => Ok(Version::V03),
+        ("0", "1") => Ok(Version::Early),
+        _ => Err(unsupported(&format!("{major}.{minor}"))),
     }
 }
 
@@ -127,4 +128,83 @@ pub(super) enum Body {
     Json,
     /// `application/a2a+json`, 1.0.1 §11.
     A2aJson,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    fn with(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).unwrap())
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn versions_are_read_with_and_without_a_patch_number() {
+        for (text, version) in [
+            ("1.0", Version::V1),
+            ("1.0.1", Version::V1),
+            (" 1.0 ", Version::V1),
+            ("0.3", Version::V03),
+            ("0.3.0", Version::V03),
+            ("0.2.5", Version::V03),
+            ("0.1", Version::Early),
+        ] {
+            assert_eq!(asked(&with(&[("a2a-version", text)]), None), Ok(Some(version)), "{text}");
+        }
+        assert_eq!(asked(&with(&[("a2a-version", "")]), Some("x&A2A-Version=&y=1")), Ok(None));
+        assert_eq!(asked(&with(&[("a2a-version", "1.0")]), Some("a2a-version=1.0.1")), Ok(Some(Version::V1)));
+    }
+
+    #[test]
+    fn unknown_versions_are_refused_and_never_echoed_unless_they_are_numbers() {
+        for text in [
+            "1", "1.1", "2.0", "0.4", "0.0", "99.0", "1.0.1.2", "1.0.", "v1.0", "1,0", "latest", "<b>", "é", "1.0,0.3",
+        ] {
+            let refused = asked(&with(&[("a2a-version", text)]), None);
+            let Err(Refusal::VersionNotSupported(what)) = refused else { panic!("{text}: {refused:?}") };
+            assert!(!what.contains(text) || text.chars().all(|c| c.is_ascii_digit() || c == '.'), "{what}");
+        }
+        let two = asked(&with(&[("a2a-version", "1.0")]), Some("A2A-Version=0.3"));
+        assert!(matches!(two, Err(Refusal::VersionNotSupported(_))));
+    }
+
+    #[test]
+    fn bodies_are_json_or_say_nothing() {
+        for text in
+            ["application/json", "application/json; charset=UTF-8", "Application/JSON", "application/ld+json", ""]
+        {
+            assert_eq!(body_type(&with(&[("content-type", text)])), Ok(Body::Json), "{text}");
+        }
+        assert_eq!(body_type(&HeaderMap::new()), Ok(Body::Json));
+        assert_eq!(body_type(&with(&[("content-type", "application/a2a+json;x=y")])), Ok(Body::A2aJson));
+        for text in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/json; charset=latin1",
+            "image/svg+json",
+            "é",
+        ] {
+            assert_eq!(body_type(&with(&[("content-type", text)])), Err(Refusal::MediaType), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_extensions_that_we_have_are_activated() {
+        let named = format!("urn:x, {} ,,{}", extension::CHUNKS_LINES, extension::CHUNKS_RAW);
+        assert_eq!(extensions(&with(&[("a2a-extensions", &named)])), extension::ALL);
+        assert_eq!(extensions(&with(&[("x-a2a-extensions", extension::CHUNKS_RAW)])), [extension::CHUNKS_RAW]);
+        assert!(extensions(&with(&[("a2a-extensions", "urn:musegate:chunks:rawer")])).is_empty());
+    }
+
+    #[test]
+    fn a_wish_for_events_is_one_that_names_them() {
+        assert!(wants_events(&with(&[("accept", "application/json, Text/Event-Stream; q=0.5")])));
+        assert!(!wants_events(&with(&[("accept", "*/*")])));
+        assert!(!wants_events(&HeaderMap::new()));
+    }
 }

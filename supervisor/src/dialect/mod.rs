@@ -51,24 +51,4 @@ pub fn decode(route: &Route, headers: &HeaderMap, query: Option<&str>, body: &[u
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::http::router::route;
-    use hyper::Method as Http;
-
-    #[test]
-    fn a_message_of_1_0_is_read_and_answered() {
-        let body = br#"{"jsonrpc":"2.0","id":"a\u0041","method":"SendMessage","params":{"message":
-            {"messageId":"m1","role":"ROLE_USER","parts":[{"text":"hi"}],"context_id":"c1"},
-            "configuration":{"returnImmediately":true}}}"#;
-        let mut headers = HeaderMap::new();
-        let rejection = decode(&Route::Rpc, &headers, None, body).unwrap_err();
-        assert!(matches!(rejection.refusal, Refusal::VersionNotSupported(_)));
-        headers.insert("a2a-version", "1.0.1".parse().unwrap());
-        let call = decode(&route(&Http::POST, "/a2a/").unwrap(), &headers, None, body).unwrap();
-        assert_eq!(call.operation.name(), "SendMessage");
-        let reply = call.reply.refusal(&Refusal::TaskNotFound);
-        println!("{}", String::from_utf8_lossy(&reply.body));
-        assert!(reply.body.starts_with(br#"{"jsonrpc":"2.0","id":"a\u0041","error":{"code":-32001,"#));
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use super::call::{Binding, PushConfig, ReplyTo, Version};
 use super::json::Out;
 use super::refuse;
 use super::shape::{Page, Shape, Shown};
-use crate::a2a::{Json, Message, Task, TaskId};
+use crate::a2a::{Event, Json, Message, Task, TaskId};
 use crate::http::reply::Reply;
 use crate::http::router::Route;
 use crate::refusal::Refusal;
@@ -109,6 +109,29 @@ impl ReplyTo {
             return self.finish(StatusCode::OK, card.clone());
         }
         self.ok(|out| out.raw(card))
+    }
+
+    /// What a webhook is told, and its media type: the event itself since 1.0 (§4.3.3), before that the whole Task
+    /// (0.3 §9.5).
+    #[must_use]
+    pub fn notification(&self, task: &Task, event: &Event) -> (&'static str, Bytes) {
+        let mut body = BytesMut::with_capacity(1024);
+        let mut out = Out(&mut body);
+        let media_type = match self.version {
+            Version::V1 => {
+                Shape::V1.event(&mut out, self.shown(task), event);
+                A2A_JSON
+            }
+            Version::V03 => {
+                Shape::V03.task(&mut out, self.shown(task), task);
+                JSON
+            }
+            Version::Early => {
+                Shape::Early.task(&mut out, self.shown(task), task);
+                JSON
+            }
+        };
+        (media_type, body.freeze())
     }
 
     /// A no. Complete in every case: also a 401 or a 503 of the JSON-RPC binding has an error object, with the

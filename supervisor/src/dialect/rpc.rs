@@ -46,8 +46,15 @@ fn call(
     };
     edition::check(version, asked, &request.method)?;
     reply.version = version;
-    let none = json::parse(NO_PARAMS).map_err(flawed)?;
-    let params = Fields::of(request.params.unwrap_or(none.root()), "params")?.at_top();
+    let empty;
+    let params = match request.params {
+        Some(params) => params,
+        None => {
+            empty = json::parse(NO_PARAMS).map_err(flawed)?;
+            empty.root()
+        }
+    };
+    let params = Fields::of(params, "params")?.at_top();
     match version {
         Version::V1 => v1::read::operation(method, &params),
         Version::V03 => {

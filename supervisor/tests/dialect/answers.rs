@@ -2,7 +2,7 @@
 
 use crate::{SPOKEN, cases, golden, schema};
 use hyper::header::HeaderName;
-use musegate_supervisor::a2a::{Content, Json, Message, Part, Role, TaskId, TaskState};
+use musegate_supervisor::a2a::{Content, Event, Json, Message, Part, Role, TaskId, TaskState};
 use musegate_supervisor::dialect::{Binding, Page, ReplyTo, Version};
 use musegate_supervisor::http::reply::Reply;
 use musegate_supervisor::http::router::route;
@@ -110,6 +110,23 @@ fn the_only_null_is_the_one_that_0_3_demands() {
     each_shape(|version, binding, _| {
         let nulls = body(&cases::reply(version, binding).empty()).to_string().contains("null");
         assert_eq!(nulls, version == Version::V03 && binding == Binding::JsonRpc);
+    });
+}
+
+#[test]
+fn a_webhook_is_told_the_event_since_1_0_and_the_task_before() {
+    let event = Event::Status { status: cases::failed().status, progress: None, last: true };
+    each_shape(|version, binding, folder| {
+        let (media_type, body) = cases::reply(version, binding).notification(&cases::failed(), &event);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        if version == Version::V1 {
+            assert_eq!(media_type, "application/a2a+json");
+            schema::event(version, binding, &body);
+        } else {
+            assert_eq!(media_type, "application/json");
+            schema::task(version, Binding::JsonRpc, &body);
+        }
+        golden::same_json(&format!("{folder}/notification.json"), &body);
     });
 }
 

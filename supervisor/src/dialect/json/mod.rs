@@ -9,6 +9,8 @@ mod value;
 mod write;
 
 pub(crate) use read::{Flaw, parse};
+#[cfg(test)]
+pub(crate) use read::{MAX_DEPTH, MAX_NODES};
 pub(crate) use value::{Kind, Value};
 pub(crate) use write::{Out, escape};
 

@@ -1,4 +1,3 @@
-use super::read::{MAX_DEPTH, MAX_NODES};
 use super::*;
 use bytes::BytesMut;
 use proptest::prelude::*;

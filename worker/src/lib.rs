@@ -100,12 +100,16 @@ pub async fn run(
 
     let instance = InstanceId(random().map_err(os("random bytes"))?);
     let separate = supervisor != own.as_raw();
+    let scratch = base.clone();
     let parts = worker::Parts { config, base, rules, maker, agent, instance, separate };
     let worker = Arc::new(worker::Worker::new(parts));
     worker.say_layers();
     let manager = Manager::from_environment();
     manager.ready();
     serve::serve(worker, listener, supervisor, &manager, shutdown).await;
+    if !scratch.settle(SWEEP) {
+        tracing::warn!("not all that jobs left is removed yet; the next start goes on with it");
+    }
     tracing::info!("stopped");
     Ok(())
 }

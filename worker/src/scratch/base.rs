@@ -6,6 +6,7 @@
 use super::ScratchError;
 use super::name::Names;
 use super::remover::Remover;
+use super::starts;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
@@ -37,6 +38,8 @@ pub struct Base {
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     pub(super) dir: OwnedFd,
+    /// Whether the file system is one in memory.
+    pub(super) in_memory: bool,
     pub(super) names: Names,
     pub(super) remover: Remover,
 }
@@ -66,7 +69,9 @@ impl Base {
         check_folder(&real, &fstat(&dir).map_err(|error| fault(error.into()))?)?;
         let trash = open_trash(&dir, &real)?;
         let remover = Remover::new(trash);
-        Ok(Self { shared: Arc::new(Shared { path: real, dir, names: Names::new()?, remover }) })
+        Ok(Self {
+            shared: Arc::new(Shared { path: real, in_memory: in_memory(&dir), dir, names: Names::new()?, remover }),
+        })
     }
 
     /// Where it is, without links.
@@ -89,10 +94,28 @@ impl Base {
     }
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Ending in order is no crash.
+        starts::end(self.dir());
+    }
+}
+
 impl Shared {
     pub(super) fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
+}
+
+#[cfg(target_os = "linux")]
+fn in_memory(dir: &OwnedFd) -> bool {
+    use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+    fstatfs(dir).is_ok_and(|stat| stat.filesystem_type() == TMPFS_MAGIC)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_memory(_: &OwnedFd) -> bool {
+    false
 }
 
 fn open_trash(base: &OwnedFd, path: &Path) -> Result<OwnedFd, ScratchError> {

@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, fchmod, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -104,10 +105,8 @@ pub struct Scratch {
     dir: OwnedFd,
     lock: Option<File>,
     folders: u16,
-    prompt: bool,
-    inputs: Vec<FileName>,
-    /// Folders and files of [`Scratch::write_file`], in the order of their making.
-    laid: Vec<(&'static str, UnlinkatFlags)>,
+    /// Folders and files that were made here, in the order of their making.
+    laid: Vec<(Cow<'static, str>, UnlinkatFlags)>,
     removed: bool,
 }
 
@@ -127,9 +126,7 @@ impl Base {
                     dir,
                     lock: Some(lock),
                     folders: 0,
-                    prompt: false,
-                    inputs: Vec::new(),
-                    laid: Vec::new(),
+                    laid: vec![(LOCK.into(), UnlinkatFlags::NoRemoveDir)],
                     removed: false,
                 });
             }
@@ -197,6 +194,7 @@ impl Scratch {
         if self.folders & bit == 0 {
             mkdirat(&self.dir, folder.name(), PRIVATE).map_err(|error| ScratchError::job("make folder", error))?;
             self.folders |= bit;
+            self.laid.push((folder.name().into(), UnlinkatFlags::RemoveDir));
         }
         Ok(self.path.join(folder.name()))
     }
@@ -206,8 +204,7 @@ impl Scratch {
     /// # Errors
     /// [`ScratchError::Job`].
     pub fn write_prompt(&mut self, prompt: &[u8]) -> Result<PathBuf, ScratchError> {
-        self.prompt = true;
-        write_new(self.dir.as_fd(), PROMPT, prompt)?;
+        self.write_new(PROMPT.into(), prompt)?;
         Ok(self.path.join(PROMPT))
     }
 
@@ -218,8 +215,7 @@ impl Scratch {
     pub fn write_input(&mut self, name: &FileName, bytes: &[u8]) -> Result<PathBuf, ScratchError> {
         let folder = self.folder(Folder::In)?;
         let inside = format!("{}/{}", Folder::In.name(), &**name);
-        write_new(self.dir.as_fd(), &inside, bytes)?;
-        self.inputs.push(name.clone());
+        self.write_new(inside.into(), bytes)?;
         Ok(folder.join(&**name))
     }
 
@@ -232,24 +228,34 @@ impl Scratch {
             let folder = inside.get(..at).unwrap_or_default();
             if !self.laid.iter().any(|(laid, _)| *laid == folder) {
                 mkdirat(&self.dir, folder, PRIVATE).map_err(|error| ScratchError::job("make folder", error))?;
-                self.laid.push((folder, UnlinkatFlags::RemoveDir));
+                self.laid.push((folder.into(), UnlinkatFlags::RemoveDir));
             }
         }
-        write_new(self.dir.as_fd(), inside, bytes)?;
-        self.laid.push((inside, UnlinkatFlags::NoRemoveDir));
+        self.write_new(inside.into(), bytes)?;
         Ok(self.path.join(inside))
+    }
+
+    fn write_new(&mut self, inside: Cow<'static, str>, bytes: &[u8]) -> Result<(), ScratchError> {
+        let file = openat(&self.dir, &*inside, NEW | OFlag::O_WRONLY, SECRET)
+            .map_err(|error| ScratchError::job("make file", error))?;
+        self.laid.push((inside, UnlinkatFlags::NoRemoveDir));
+        File::from(file).write_all(bytes).map_err(|error| ScratchError::job("write file", error))
     }
 
     /// Removes the folder. Everything of the job must be dead.
     ///
-    /// The ordinary job leaves nothing but what was made here, so just that is removed by name, without looking; where
-    /// something else is left, the whole folder goes to `.trash` in one step, however large it is.
+    /// The ordinary job leaves nothing but what was made here, so on a file system in memory just that is removed, by
+    /// name, without looking. Where something else is left, and on a disk, where the removal of a folder can take
+    /// milliseconds, only the prompt is; the rest goes to `.trash` in one step, however large it is.
     ///
     /// # Errors
     /// [`ScratchError::Job`] when it can be neither removed nor moved; the next sweep tries again.
     pub fn remove(mut self) -> Result<Removed, ScratchError> {
         self.removed = true;
-        if self.remove_known().is_ok() {
+        // Whatever happens afterwards, its text is gone.
+        let prompt = unlinkat(&self.dir, PROMPT, UnlinkatFlags::NoRemoveDir);
+        let gone = matches!(prompt, Ok(()) | Err(Errno::ENOENT));
+        if self.base.in_memory && gone && self.remove_known().is_ok() {
             return Ok(Removed::Gone);
         }
         // A job may have taken away its own right to enter the folder; moving it needs that right.
@@ -260,30 +266,28 @@ impl Scratch {
             Ok(()) | Err(Errno::ENOENT) => {}
             Err(error) => return Err(ScratchError::job("move to trash", error)),
         }
-        self.base.remover.wake();
+        self.base.wake();
         Ok(Removed::Trashed)
     }
 
-    /// The prompt first: whatever happens afterwards, its text is gone.
-    fn remove_known(&mut self) -> Result<(), Errno> {
-        if self.prompt {
-            unlinkat(&self.dir, PROMPT, UnlinkatFlags::NoRemoveDir)?;
+    fn remove_known(&self) -> Result<(), Errno> {
+        for (laid, how) in self.laid.iter().rev().filter(|(laid, _)| laid != PROMPT) {
+            unlink_inside(self.dir.as_fd(), laid, *how)?;
         }
-        for input in &self.inputs {
-            let inside = format!("{}/{}", Folder::In.name(), &**input);
-            unlinkat(&self.dir, inside.as_str(), UnlinkatFlags::NoRemoveDir)?;
-        }
-        for (laid, how) in self.laid.iter().rev() {
-            unlinkat(&self.dir, *laid, *how)?;
-        }
-        for folder in Folder::ALL.into_iter().rev() {
-            if self.folders & (1 << folder as u8) != 0 {
-                unlinkat(&self.dir, folder.name(), UnlinkatFlags::RemoveDir)?;
-            }
-        }
-        unlinkat(&self.dir, LOCK, UnlinkatFlags::NoRemoveDir)?;
         unlinkat(self.base.dir(), self.name.as_str(), UnlinkatFlags::RemoveDir)
     }
+}
+
+/// Removes what we made, never by way of a folder that the job has replaced by a link.
+fn unlink_inside(dir: BorrowedFd<'_>, inside: &str, how: UnlinkatFlags) -> Result<(), Errno> {
+    let Some((folder, rest)) = inside.split_once('/') else { return unlinkat(dir, inside, how) };
+    let mut here = openat(dir, folder, FOLDER, Mode::empty())?;
+    let mut rest = rest;
+    while let Some((folder, after)) = rest.split_once('/') {
+        here = openat(&here, folder, FOLDER, Mode::empty())?;
+        rest = after;
+    }
+    unlinkat(&here, rest, how)
 }
 
 impl Drop for Scratch {
@@ -293,13 +297,7 @@ impl Drop for Scratch {
         }
         self.lock = None;
         if sweep::judge(&self.base, &self.name) == Fate::Orphan {
-            self.base.remover.wake();
+            self.base.wake();
         }
     }
-}
-
-fn write_new(dir: BorrowedFd<'_>, name: &str, bytes: &[u8]) -> Result<(), ScratchError> {
-    let file =
-        openat(dir, name, NEW | OFlag::O_WRONLY, SECRET).map_err(|error| ScratchError::job("make file", error))?;
-    File::from(file).write_all(bytes).map_err(|error| ScratchError::job("write file", error))
 }

@@ -15,11 +15,14 @@ mod folder;
 mod name;
 mod out;
 mod remover;
+mod starts;
 mod sweep;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_out;
+#[cfg(test)]
+mod tests_sweep;
 
 pub use base::{Base, MAX_RUNTIME_PATH};
 pub use folder::{Folder, Removed, Scratch};

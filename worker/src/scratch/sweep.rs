@@ -5,7 +5,7 @@
 
 use super::base::{Base, FOLDER, PRIVATE, Shared};
 use super::folder::{LOCK, SECRET};
-use super::{erase, name};
+use super::{erase, name, starts};
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
@@ -29,6 +29,8 @@ pub struct SweepReport {
     pub stuck: u64,
     /// Whether all was done within the budget; otherwise it goes on in the background.
     pub finished: bool,
+    /// Whether removal was put off, because the worker has died during the last clean-ups.
+    pub put_off: bool,
 }
 
 /// What a folder with a name of ours is.
@@ -43,18 +45,31 @@ pub(super) enum Fate {
 
 impl Base {
     /// Moves every orphaned folder to `.trash` and empties that, for at most `budget`; the rest follows in the
-    /// background. May be called again at any time, also while jobs run.
+    /// background, as do folders whose jobs are still dying. May be called again at any time, also while jobs run.
     #[must_use]
     pub fn sweep(&self, budget: Duration) -> SweepReport {
         let end = Instant::now() + budget;
-        let mut report = SweepReport::default();
-        let complete = self.shared.collect(end, &mut report);
-        let erased = erase::empty(self.shared.remover.trash(), &mut || Instant::now() < end);
-        report.entries = erased.entries;
-        report.stuck = erased.stuck as u64;
-        report.finished = complete && erased.finished;
-        if !report.finished {
-            self.shared.remover.wake();
+        let base = &self.shared;
+        let mut report = SweepReport { put_off: starts::begin(base.dir()) >= starts::TOO_OFTEN, ..Default::default() };
+        let mut late = Vec::new();
+        let complete = base.judge_all(Some(end), &mut report, &mut late);
+        if report.put_off {
+            base.remover.put_off(starts::PUT_OFF);
+        } else {
+            let erased = erase::empty(base.remover.trash(), &mut || Instant::now() < end);
+            report.entries = erased.entries;
+            report.stuck = erased.stuck as u64;
+            report.finished = complete && erased.finished;
+        }
+        if report.finished {
+            starts::end(base.dir());
+        } else if complete {
+            base.wake();
+        } else {
+            base.judge_rest();
+        }
+        if !late.is_empty() {
+            base.watch(late);
         }
         report
     }
@@ -62,19 +77,22 @@ impl Base {
 
 impl Shared {
     /// Judges every entry of the base. Says whether it came to the end of them in time.
-    pub(super) fn collect(&self, end: Instant, report: &mut SweepReport) -> bool {
+    pub(super) fn judge_all(&self, end: Option<Instant>, report: &mut SweepReport, late: &mut Vec<String>) -> bool {
         let Ok(mut dir) = Dir::openat(&self.dir, ".", FOLDER, Mode::empty()) else { return false };
         for entry in dir.iter().map_while(Result::ok) {
             let Some(found) = entry.file_name().to_str().ok().filter(|found| name::is_job(found.as_bytes())) else {
                 continue;
             };
             match judge(self, found) {
-                Fate::Live => report.live += 1,
+                Fate::Live => {
+                    report.live += 1;
+                    late.push(found.to_owned());
+                }
                 Fate::Orphan => report.orphans += 1,
                 Fate::Foreign => report.foreign += 1,
                 Fate::Gone => {}
             }
-            if Instant::now() >= end {
+            if end.is_some_and(|end| Instant::now() >= end) {
                 return false;
             }
         }

@@ -2,26 +2,24 @@
 
 use super::*;
 use musegate_protocol::message::FileName;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const SOON: Duration = Duration::from_secs(60);
+pub(super) const SOON: Duration = Duration::from_secs(60);
 
-struct Bench {
-    keep: tempfile::TempDir,
-    base: Base,
+pub(super) struct Bench {
+    pub(super) keep: tempfile::TempDir,
+    pub(super) base: Base,
 }
 
-fn bench() -> Bench {
+pub(super) fn bench() -> Bench {
     bench_in(tempfile::tempdir().unwrap())
 }
 
 /// In memory where there is such a place: a disk under load takes milliseconds for each folder that goes.
-fn bench_for_deep_trees() -> Bench {
+pub(super) fn bench_in_memory() -> Bench {
     bench_in(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
 }
 
@@ -32,7 +30,7 @@ fn bench_in(keep: tempfile::TempDir) -> Bench {
 
 impl Bench {
     /// A folder whose worker and job are dead.
-    fn orphan(&self) -> PathBuf {
+    pub(super) fn orphan(&self) -> PathBuf {
         let name = self.base.shared.names.job();
         let path = self.base.path().join(&name);
         fs::create_dir(&path).unwrap();
@@ -40,11 +38,19 @@ impl Bench {
         path
     }
 
-    fn trash(&self) -> usize {
+    pub(super) fn trash(&self) -> usize {
         fs::read_dir(self.base.path().join(".trash")).unwrap().count()
     }
 
-    fn left(&self) -> Vec<std::ffi::OsString> {
+    fn ends_without(&self, scratch: Scratch, expected: Removed) {
+        let prompt = scratch.path().join("prompt");
+        assert_eq!(scratch.remove().unwrap(), expected);
+        assert!(!prompt.exists() && self.left().is_empty());
+        assert!(self.base.settle(SOON));
+        assert_eq!(self.trash(), 0);
+    }
+
+    pub(super) fn left(&self) -> Vec<std::ffi::OsString> {
         fs::read_dir(self.base.path()).unwrap().map(|e| e.unwrap().file_name()).filter(|n| n != ".trash").collect()
     }
 }
@@ -53,21 +59,9 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-/// A tree so deep that its full path cannot be named.
-fn deep(at: &Path, levels: usize) {
-    use nix::fcntl::{OFlag, openat};
-    use nix::sys::stat::{Mode, mkdirat};
-    let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-    let mut here = openat(nix::fcntl::AT_FDCWD, at, flags, Mode::empty()).unwrap();
-    for _ in 0..levels {
-        mkdirat(&here, "d", Mode::S_IRWXU).unwrap();
-        here = openat(&here, "d", flags, Mode::empty()).unwrap();
-    }
-}
-
 #[test]
 fn a_folder_and_all_in_it_is_private_to_this_user() {
-    let bench = bench();
+    let bench = bench_in_memory();
     let mut scratch = bench.base.create().unwrap();
     assert_eq!(mode(bench.base.path()), 0o700);
     assert_eq!(mode(scratch.path()), 0o700);
@@ -83,9 +77,44 @@ fn a_folder_and_all_in_it_is_private_to_this_user() {
     let input = scratch.write_input(&name, b"42").unwrap();
     assert_eq!((mode(&input), fs::read(&input).unwrap()), (0o600, b"42".to_vec()));
     assert!(scratch.write_input(&name, b"43").is_err(), "a second file of one name");
-    assert_eq!(scratch.remove().unwrap(), Removed::Gone);
-    assert!(bench.left().is_empty());
-    assert_eq!(bench.trash(), 0);
+    scratch.write_file("home/.config/muse/settings.json", b"{}").unwrap();
+    bench.ends_without(scratch, Removed::Gone);
+}
+
+#[test]
+fn on_a_disk_a_folder_goes_out_of_sight_first() {
+    let bench = bench();
+    let mut scratch = bench.base.create().unwrap();
+    scratch.write_prompt(b"secret").unwrap();
+    scratch.write_file("home/.config/muse/settings.json", b"{}").unwrap();
+    let expected = if bench.base.shared.in_memory { Removed::Gone } else { Removed::Trashed };
+    bench.ends_without(scratch, expected);
+}
+
+/// `in/` and `home/.config/muse` hold files with names that the job knows: were they reached through a link that it has
+/// put in the place of a folder, files of ours elsewhere would go.
+#[test]
+fn a_link_in_the_place_of_a_folder_of_ours_removes_nothing_elsewhere() {
+    for bench in [bench(), bench_in_memory()] {
+        let victim = tempfile::tempdir().unwrap();
+        fs::write(victim.path().join("settings.json"), "ours").unwrap();
+        for swapped in ["home", "home/.config", "home/.config/muse", "ws", "ws/in"] {
+            let mut scratch = bench.base.create().unwrap();
+            scratch.write_prompt(b"x").unwrap();
+            scratch.folder(Folder::Ws).unwrap();
+            scratch.write_input(&FileName::new("settings.json").unwrap(), b"{}").unwrap();
+            scratch.write_file("home/.config/muse/settings.json", b"{}").unwrap();
+            let at = scratch.path().join(swapped);
+            fs::remove_dir_all(&at).unwrap();
+            symlink(victim.path(), &at).unwrap();
+            for below in ["muse", "in", ".config"] {
+                let _ = fs::remove_file(victim.path().join(below));
+                symlink(victim.path(), victim.path().join(below)).unwrap();
+            }
+            bench.ends_without(scratch, Removed::Trashed);
+            assert_eq!(fs::read(victim.path().join("settings.json")).unwrap(), b"ours", "{swapped}");
+        }
+    }
 }
 
 #[test]
@@ -140,185 +169,6 @@ fn a_dropped_folder_is_swept_unless_its_lock_is_held() {
     drop(held);
     assert_eq!(bench.base.sweep(SOON).orphans, 1);
     assert!(bench.left().is_empty());
-}
-
-#[test]
-fn a_live_job_of_another_worker_is_left_alone_however_often_we_sweep() {
-    let bench = bench();
-    let other = Base::open(bench.base.path()).unwrap();
-    let scratch = other.create().unwrap();
-    let handed_on = scratch.lock().unwrap();
-    let path = scratch.path().to_owned();
-    // Its worker dies, the job lives on.
-    drop(scratch);
-    for _ in 0..3 {
-        let report = bench.base.sweep(SOON);
-        assert_eq!((report.live, report.orphans), (1, 0));
-        assert!(path.join(".lock").exists());
-    }
-    drop(handed_on);
-    let report = bench.base.sweep(SOON);
-    assert_eq!((report.live, report.orphans, report.finished), (0, 1, true));
-    assert!(!path.exists());
-}
-
-#[test]
-fn a_sweep_removes_everything_a_hostile_job_can_leave() {
-    let bench = bench_for_deep_trees();
-    let outside = tempfile::tempdir_in(bench.keep.path()).unwrap();
-    fs::write(outside.path().join("precious"), "x").unwrap();
-    let path = bench.orphan();
-    deep(&path, 3000);
-    symlink(outside.path(), path.join("link")).unwrap();
-    symlink("/", path.join("root")).unwrap();
-    symlink("nowhere", path.join("dangling")).unwrap();
-    nix::unistd::mkfifo(&path.join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(path.join("s")).unwrap();
-    fs::write(path.join(OsStr::from_bytes(b"two\nlines \xff\xfe -rf *")), "x").unwrap();
-    fs::write(path.join("x".repeat(255)), "x").unwrap();
-    for (name, mode) in [("none", 0), ("no-write", 0o500), ("no-read", 0o300), ("no-enter", 0o600)] {
-        let closed = path.join(name);
-        fs::create_dir_all(closed.join("sub/sub")).unwrap();
-        fs::write(closed.join("file"), "x").unwrap();
-        fs::write(closed.join("sub/file"), "x").unwrap();
-        fs::set_permissions(closed.join("sub"), fs::Permissions::from_mode(mode)).unwrap();
-        fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
-    }
-    fs::hard_link(outside.path().join("precious"), path.join("hard")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-
-    let report = bench.base.sweep(SOON);
-    assert_eq!((report.orphans, report.stuck, report.finished), (1, 0, true), "{report:?}");
-    assert!(bench.left().is_empty());
-    assert_eq!(bench.trash(), 0);
-    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn a_lock_file_that_is_something_else_does_not_keep_a_folder() {
-    let bench = bench();
-    let target = bench.base.path().join("kept");
-    fs::write(&target, "x").unwrap();
-    for kind in ["missing", "link", "dangling", "folder", "fifo", "closed"] {
-        let lock = bench.orphan().join(".lock");
-        fs::remove_file(&lock).unwrap();
-        match kind {
-            "missing" => {}
-            "link" => symlink(&target, &lock).unwrap(),
-            "dangling" => symlink(bench.base.path().join("made"), &lock).unwrap(),
-            "folder" => fs::create_dir(&lock).unwrap(),
-            "fifo" => nix::unistd::mkfifo(&lock, nix::sys::stat::Mode::S_IRWXU).unwrap(),
-            _ => {
-                fs::write(&lock, "").unwrap();
-                fs::set_permissions(&lock, fs::Permissions::from_mode(0o000)).unwrap();
-            }
-        }
-        let report = bench.base.sweep(SOON);
-        assert_eq!((report.orphans, report.finished), (1, true), "{kind}: {report:?}");
-        assert_eq!(bench.left(), ["kept"], "{kind}");
-    }
-}
-
-#[test]
-fn only_names_and_folders_of_ours_are_touched() {
-    let bench = bench();
-    let base = bench.base.path();
-    fs::create_dir(base.join("job-of-somebody")).unwrap();
-    fs::create_dir(base.join("other")).unwrap();
-    let outside = tempfile::tempdir().unwrap();
-    fs::write(outside.path().join("precious"), "x").unwrap();
-    symlink(outside.path(), base.join(bench.base.shared.names.job())).unwrap();
-    fs::write(base.join(bench.base.shared.names.job()), "x").unwrap();
-    let report = bench.base.sweep(SOON);
-    assert_eq!((report.orphans, report.foreign), (0, 2));
-    assert_eq!(bench.left().len(), 4);
-    assert!(outside.path().join("precious").exists());
-}
-
-#[test]
-fn folders_of_another_user_stay_when_privilege_lets_us_see_them() {
-    if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: only root can give a folder away");
-        return;
-    }
-    let bench = bench();
-    let path = bench.orphan();
-    std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
-    assert_eq!(bench.base.sweep(SOON).foreign, 1);
-    assert!(path.exists());
-}
-
-#[test]
-fn a_start_never_waits_for_the_disk_and_the_rest_follows() {
-    let bench = bench_for_deep_trees();
-    for _ in 0..4 {
-        deep(&bench.orphan(), 3000);
-    }
-    let budget = Duration::from_millis(5);
-    let began = Instant::now();
-    let report = bench.base.sweep(budget);
-    assert!(began.elapsed() < budget + Duration::from_secs(2), "{:?}", began.elapsed());
-    assert!(!report.finished, "{report:?}");
-    let scratch = bench.base.create().unwrap();
-    assert!(bench.base.settle(SOON));
-    assert_eq!(bench.base.sweep(SOON).live, 1);
-    assert_eq!(bench.left().len(), 1);
-    assert_eq!(bench.trash(), 0);
-    assert_eq!(scratch.remove().unwrap(), Removed::Gone);
-}
-
-#[test]
-fn a_removal_that_was_cut_short_goes_on_from_what_is_on_disk() {
-    let bench = bench();
-    deep(&bench.orphan(), 500);
-    let mut steps = 700;
-    bench.base.shared.collect(Instant::now() + SOON, &mut SweepReport::default());
-    let trash = bench.base.shared.remover.trash();
-    let first = erase::empty(trash, &mut || {
-        steps -= 1;
-        steps > 0
-    });
-    assert!(!first.finished && bench.trash() > 0);
-    let second = erase::empty(trash, &mut || true);
-    assert!(second.finished && bench.trash() == 0);
-    assert_eq!(first.entries + second.entries, 502, "each folder once, and the lock");
-}
-
-#[test]
-fn twenty_thousand_levels_are_no_deeper_than_one() {
-    let bench = bench_for_deep_trees();
-    deep(&bench.orphan(), 20_000);
-    // The smallest stack a thread can have: recursion would end here.
-    let base = bench.base.clone();
-    let report = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || base.sweep(SOON)).unwrap().join();
-    assert!(report.unwrap().finished);
-    assert_eq!(bench.trash(), 0);
-}
-
-#[test]
-fn creating_and_sweeping_at_the_same_time_lose_no_live_folder() {
-    let bench = bench();
-    let other = Base::open(bench.base.path()).unwrap();
-    let (stop, told) = std::sync::mpsc::channel::<()>();
-    let sweeps = std::thread::spawn(move || {
-        let mut count = 0;
-        while told.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
-            let _ = other.sweep(SOON);
-            count += 1;
-        }
-        count
-    });
-    for _ in 0..2000 {
-        let mut scratch = bench.base.create().unwrap();
-        let prompt = scratch.write_prompt(b"x").unwrap();
-        assert_eq!(fs::read(&prompt).unwrap(), b"x", "swept while in use");
-        scratch.remove().unwrap();
-        assert!(!prompt.exists());
-    }
-    drop(stop);
-    assert!(sweeps.join().unwrap() > 10);
-    assert!(bench.base.settle(SOON) && bench.base.sweep(SOON).finished);
-    assert!(bench.left().is_empty(), "{:?}", bench.left());
 }
 
 #[test]

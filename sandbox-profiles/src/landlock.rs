@@ -95,6 +95,7 @@ pub struct Domain {
     paths: Vec<(PathFd, BitFlags<AccessFs>)>,
     connect: Vec<u16>,
     udp: Udp,
+    lists_root: bool,
 }
 
 impl Domain {
@@ -108,16 +109,22 @@ impl Domain {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let abi = ABI::from(i32::from(number));
-        Ok(Self { abi, number, paths: Vec::new(), connect: Vec::new(), udp: Udp::Closed })
+        Ok(Self { abi, number, paths: Vec::new(), connect: Vec::new(), udp: Udp::Closed, lists_root: false })
     }
 
     /// Allows something with a path. A path that does not exist, or that cannot be reached, is left out.
     #[must_use]
     pub fn path(mut self, path: impl AsRef<Path>, access: Access) -> Self {
-        if let Some(path) = self.open(path.as_ref(), access) {
-            self.paths.push(path);
+        if let Some(opened) = self.open(path.as_ref(), access) {
+            self.lists_root |= path.as_ref() == Path::new("/");
+            self.paths.push(opened);
         }
         self
+    }
+
+    /// Whether the root folder may be listed in it.
+    pub(crate) fn lists_root(&self) -> bool {
+        self.lists_root
     }
 
     /// Allows all of these.

@@ -23,8 +23,12 @@ pub mod pidfd;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
 pub mod signals;
+pub mod supervisor;
 pub mod tree;
+mod walls;
+pub mod worker;
 
 pub use listener::{Inherited, ListenerError, inherited_listeners};
 pub use memory::{set_not_dumpable, trim_heap};
 pub use peer::{Peer, peer_of};
+pub use walls::Walls;

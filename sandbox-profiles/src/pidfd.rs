@@ -32,28 +32,17 @@ pub fn kill(process: impl AsFd) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The process's number as this process sees it, `None` when it has been waited for.
-#[must_use]
-pub fn pid(process: impl AsFd) -> Option<i32> {
-    let path = format!("/proc/self/fdinfo/{}", process.as_fd().as_raw_fd());
-    let text = std::fs::read_to_string(path).ok()?;
-    let pid = text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()?;
-    (pid > 0).then_some(pid)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn a_held_process_has_its_number_and_dies_by_its_descriptor() {
+    fn a_held_process_dies_by_its_descriptor_and_no_other_after_it() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let number = i32::try_from(child.id()).unwrap();
-        let held = open(Pid::from_raw(number)).unwrap();
-        assert_eq!(pid(&held), Some(number));
+        let held = open(Pid::from_raw(i32::try_from(child.id()).unwrap())).unwrap();
         kill(&held).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
-        assert_eq!(pid(&held), None);
+        assert_eq!(kill(&held).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }
 }

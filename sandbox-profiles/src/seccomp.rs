@@ -76,6 +76,16 @@ impl Filters {
     /// On an architecture that the compiler does not know.
     pub fn compile(rules: &[CallRule], otherwise: Otherwise) -> io::Result<Self> {
         let mut programs: Vec<BpfProgram> = x32_guard().into_iter().collect();
+        programs.extend(Self::compile_inside(rules, otherwise)?.0);
+        Ok(Self(programs))
+    }
+
+    /// The same for a process that is behind another filter of ours already, with its guard against x32.
+    ///
+    /// # Errors
+    /// As [`Filters::compile`].
+    pub fn compile_inside(rules: &[CallRule], otherwise: Otherwise) -> io::Result<Self> {
+        let mut programs: Vec<BpfProgram> = Vec::new();
         // Once the list that may kill is applied, no further filter can be: it comes last.
         for answer in [Answer::Unknown, Answer::Refuse, Answer::Allow] {
             let lists = by_number(rules, answer)?;

@@ -33,7 +33,7 @@ fn outcomes(said: &str) -> HashMap<(&str, &str), &str> {
 
 fn attack(arena: &Arena, who: Who) -> String {
     let (jail, scratch) = (arena.program("trial-jail"), arena.scratch());
-    arena.enclosed(who, &[Path::new("attacks"), &jail, scratch.path()])
+    arena.run(who, &[Path::new("attacks"), &jail, scratch.path()])
 }
 
 #[test]

@@ -37,7 +37,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Profile {
     domain: Option<Domain>,
-    filters: Filters,
+    shared: Filters,
+    own: Filters,
 }
 
 impl Profile {
@@ -47,7 +48,10 @@ impl Profile {
     /// An architecture without filters, or no Landlock where it was said that there is.
     pub fn prepare(options: &Options, landlock: bool) -> io::Result<Self> {
         let domain = if landlock { Some(domain(options)?) } else { None };
-        Ok(Self { domain, filters: Filters::compile(&calls(options), Otherwise::Allow)? })
+        let (own, shared): (Vec<_>, Vec<_>) =
+            calls(options).into_iter().partition(|rule| STARTERS.contains(&rule.call.name));
+        let shared = Filters::compile(&shared, Otherwise::Allow)?;
+        Ok(Self { domain, shared, own: Filters::compile_inside(&own, Otherwise::Allow)? })
     }
 
     /// Confines files, ports and signals of this process. Only `scratch` can be written.
@@ -61,17 +65,33 @@ impl Profile {
         self.domain.as_ref().map_or(Ok(()), |domain| domain.enter(&also))
     }
 
-    /// Filters the system calls of this process.
+    /// Filters the system calls of the process that starts jobs, which they all inherit: everything but what such a
+    /// process needs itself. Once, because the kernel compiles a filter each time that it is applied.
     ///
     /// # Errors
     /// As seccomp(2).
-    pub fn enter_seccomp(&self) -> io::Result<()> {
-        self.filters.apply()
+    pub fn enter_shared_seccomp(&self) -> io::Result<()> {
+        self.shared.apply()
+    }
+
+    /// Filters the rest of the system calls of a job.
+    ///
+    /// # Errors
+    /// As seccomp(2).
+    pub fn enter_own_seccomp(&self) -> io::Result<()> {
+        self.own.apply()
     }
 }
 
+/// Calls whose rules the process that starts jobs would break: it begins new namespaces.
+const STARTERS: [&str; 1] = ["clone"];
+
 fn domain(options: &Options) -> io::Result<Domain> {
-    let mut domain = Domain::closed()?.paths(PATHS);
+    Ok(with_options(Domain::closed()?.paths(PATHS), options))
+}
+
+/// What the options add, also to the domain of the worker, which a job inherits.
+pub(crate) fn with_options(mut domain: Domain, options: &Options) -> Domain {
     for path in &options.read {
         domain = domain.path(path, Read);
     }
@@ -81,7 +101,7 @@ fn domain(options: &Options) -> io::Result<Domain> {
     if options.list_folders {
         domain = domain.path("/", List);
     }
-    Ok(domain.connect(&options.connect, if options.udp { Udp::Open } else { Udp::Closed }))
+    domain.connect(&options.connect, if options.udp { Udp::Open } else { Udp::Closed })
 }
 
 /// The rules about system calls that these options come to.

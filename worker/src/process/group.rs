@@ -63,7 +63,6 @@ pub struct Tree {
     partial: Vec<u8>,
     received: Vec<OwnedFd>,
     init: Option<OwnedFd>,
-    program: Option<OwnedFd>,
     pid: i32,
     exit: Option<Exit>,
     reaped: Option<Reaped>,
@@ -88,7 +87,6 @@ impl Group {
                 partial: Vec::with_capacity(STATUS),
                 received: Vec::new(),
                 init: None,
-                program: None,
                 pid: 0,
                 exit: None,
                 reaped: None,
@@ -128,17 +126,11 @@ impl Group {
 }
 
 impl Tree {
-    /// The program's process id as this process sees it, for people and tests; `None` once it is gone.
+    /// The program's process id as this process sees it, for people and tests; `None` once it is known to have ended,
+    /// and where the system does not say.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
-        #[cfg(target_os = "linux")]
-        {
-            pidfd::pid(self.program.as_ref()?)
-        }
-        #[cfg(not(target_os = "linux"))]
-        {
-            (self.pid > 0 && self.exit.is_none()).then_some(self.pid)
-        }
+        (self.pid > 0 && self.exit.is_none()).then_some(self.pid)
     }
 
     /// SIGTERM for the program's own process group.
@@ -177,8 +169,7 @@ impl Tree {
         match self.next().await {
             Some(Status::Started { pid }) => {
                 self.pid = pid;
-                let mut received = self.received.drain(..);
-                (self.init, self.program) = (received.next(), received.next());
+                self.init = self.received.pop();
                 Ok(())
             }
             Some(Status::Failed { stage, errno }) => Err(LaunchError::Stage { stage: stage.word(), errno }),

@@ -38,12 +38,12 @@ fn say(place: &str, name: &str, outcome: nix::Result<()>) {
 /// Both runs, below `folder`.
 pub(crate) fn both(jail: &str, folder: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(inside(jail, &folder.join("inside")));
+    runtime.block_on(inside(jail, Range::lay_out("inside", &folder.join("inside"))));
     outside(&folder.join("outside"));
 }
 
 /// What is attacked, alive as long as this is.
-struct Range {
+pub(crate) struct Range {
     scratch: PathBuf,
     words: Vec<OsString>,
     victim: Child,
@@ -51,7 +51,7 @@ struct Range {
 }
 
 impl Range {
-    fn lay_out(place: &str, folder: &Path) -> Self {
+    pub(crate) fn lay_out(place: &str, folder: &Path) -> Self {
         let (scratch, outside, unix) = (folder.join("scratch"), folder.join("private"), folder.join("socket"));
         fs::create_dir_all(&scratch).unwrap();
         fs::create_dir(&outside).unwrap();
@@ -80,8 +80,8 @@ impl Range {
     }
 }
 
-async fn inside(jail: &str, folder: &Path) {
-    let range = Range::lay_out("inside", folder);
+/// As a job.
+pub(crate) async fn inside(jail: &str, range: Range) {
     let command = JailCommand { program: jail.into(), args: Vec::new() };
     let jail = Jail::start(&command, Confinement::default()).await.unwrap();
     for layer in Layer::ALL.into_iter().filter(|layer| jail.report().holds.has(*layer)) {
@@ -126,6 +126,6 @@ pub(crate) fn victim() {
     let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
 }
 
-fn exe() -> PathBuf {
+pub(crate) fn exe() -> PathBuf {
     std::env::current_exe().unwrap()
 }

@@ -7,6 +7,7 @@ mod attack;
 mod host;
 mod hostile;
 mod referee;
+mod role;
 
 fn main() -> std::process::ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +21,8 @@ fn main() -> std::process::ExitCode {
             attack::run(place, scratch, outside, port, unix, victim);
         }
         ["attacks", jail, folder] => attack::both(jail, folder.as_ref()),
+        ["supervisor", folder, last_words] => role::supervisor(folder.as_ref(), last_words),
+        ["worker", jail, folder] => role::worker(jail, folder.as_ref()),
         ["control", shape] => return referee::control(shape),
         _ => return 64.into(),
     }

@@ -42,7 +42,7 @@ fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
     let path = |text: &CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
     let (scratch, program) = (path(&record.scratch), path(&record.program));
     at(Stage::Landlock, means.profile.enter_landlock(&scratch, &program))?;
-    at(Stage::Seccomp, means.profile.enter_seccomp())
+    at(Stage::Seccomp, means.profile.enter_own_seccomp())
 }
 
 #[cfg(not(target_os = "linux"))]

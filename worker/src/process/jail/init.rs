@@ -12,18 +12,23 @@ use musegate_sandbox_profiles::descriptors::set_standard;
 use musegate_sandbox_profiles::fork::{Failed, SingleThreaded, fork_for_exec};
 use musegate_sandbox_profiles::signals::{Fate, set};
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The whole life of a job-init; what it returns is its exit status.
 pub(super) fn run(alone: &SingleThreaded, means: &Means, record: &Record, ends: Ends) -> u8 {
     let begun = settle_in(means).and_then(|watch| {
-        let started = at(Stage::Fork, fork_for_exec(alone, || child::become_program(means, record, &ends)))?;
-        Ok((watch, started?))
+        let seen = Cell::new(0);
+        let become_program = || {
+            seen.set(number_outside());
+            child::become_program(means, record, &ends)
+        };
+        let started = at(Stage::Fork, fork_for_exec(alone, become_program))?;
+        Ok((watch, started?, seen.get()))
     });
     let Ends { line, lock, stdin, stdout, stderr } = ends;
-    let (watch, program) = match begun {
+    let (watch, program, number) = match begun {
         Ok(begun) => begun,
         Err(failed) => {
             say_failed(line.as_fd(), failed);
@@ -32,7 +37,8 @@ pub(super) fn run(alone: &SingleThreaded, means: &Means, record: &Record, ends: 
     };
     // The program's streams must be open nowhere else, or the worker would not read their end.
     drop((stdin, stdout, stderr));
-    say(line.as_fd(), Status::Started { pid: program.as_raw() }, &handles(program));
+    let number = if number > 0 { number } else { program.as_raw() };
+    say(line.as_fd(), Status::Started { pid: number }, &handle());
     let gone = Tree::new(means.kill, program, &line).keep(&watch);
     drop(lock);
     match gone {
@@ -65,7 +71,7 @@ fn enter(means: &Means) -> Result<(), Failed> {
     if let Some(scope) = &means.scope {
         at(Stage::Scope, scope.enter())?;
     }
-    at(Stage::Capabilities, musegate_sandbox_profiles::capabilities::drop_all())?;
+    at(Stage::Capabilities, musegate_sandbox_profiles::capabilities::drop_quickly())?;
     // A kill(-1) without these bounds would end everything that this uid runs.
     if means.kill == Kill::Bounded {
         let first = nix::unistd::getpid().as_raw() == 1;
@@ -80,15 +86,26 @@ fn enter(_: &Means) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Job-init and program, held so that the worker can tell and end them without trusting a number.
+/// This job-init, held so that the worker can tell its end and bring it about without trusting a number.
 #[cfg(target_os = "linux")]
-fn handles(program: Pid) -> Vec<OwnedFd> {
-    use musegate_sandbox_profiles::pidfd;
-    let both = [nix::unistd::getpid(), program].map(pidfd::open);
-    both.into_iter().collect::<Result<_, _>>().unwrap_or_default()
+fn handle() -> Vec<OwnedFd> {
+    musegate_sandbox_profiles::pidfd::open(nix::unistd::getpid()).into_iter().collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn handles(_: Pid) -> Vec<OwnedFd> {
+fn handle() -> Vec<OwnedFd> {
     Vec::new()
+}
+
+/// This process's number as /proc has it, which is that of the namespace of the worker; 0: nobody says.
+#[cfg(target_os = "linux")]
+fn number_outside() -> i32 {
+    let link = std::fs::read_link("/proc/self").ok();
+    link.and_then(|number| number.to_str()?.parse().ok()).unwrap_or(0)
+}
+
+/// Seen by nobody: the child has memory of its own.
+#[cfg(not(target_os = "linux"))]
+fn number_outside() -> i32 {
+    0
 }

@@ -25,6 +25,8 @@ pub(super) struct Means {
 /// Tries everything that the setup wants.
 pub(super) fn try_all(alone: &SingleThreaded, setup: &Setup) -> io::Result<(Means, Report)> {
     let mut means = Means::none(setup)?;
+    #[cfg(target_os = "linux")]
+    means.profile.enter_shared_seccomp()?;
     let pid_namespace = setup.kill.pid_namespace && means.with_pid_namespace() && kills(alone, &means);
     means.without_kill();
     let landlock = setup.kill.landlock && means.with_scope() && kills(alone, &means);

@@ -381,3 +381,61 @@ async fn a_job_that_contradicts_itself_or_comes_too_much_is_refused() {
     let (heard, _) = supervisor.run("@stub answer=again").await;
     assert_eq!(heard.text, "again");
 }
+
+#[tokio::test]
+async fn files_that_a_job_leaves_come_back_within_its_limits_and_redacted() {
+    let settings =
+        Settings { muse: "write = true", limits: "files = 3\nfile_bytes = \"100 KiB\"", ..Settings::default() };
+    let worker = Worker::start(programs!(), settings).await;
+    let mut supervisor = worker.supervisor().await;
+    let granted = |files, file_bytes| {
+        move |start: &mut StartJob| (start.limits.files, start.limits.file_bytes) = (files, file_bytes)
+    };
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let script = format!(
+        "@stub text=\"see {key} there\" out=notes.txt\n@stub bytes=40000 out=big.bin\n@stub bytes=0 out=empty\n@stub answer=done"
+    );
+    let job = supervisor.start_with(&script, granted(9, 1 << 20)).await;
+    let (heard, ended) = supervisor.finish(job).await;
+    let outcome = ended.outcome();
+    assert_eq!((heard.text.as_str(), &outcome.end), ("done", &End::Completed));
+    let sizes: Vec<_> = heard.files.iter().map(|(name, bytes)| (name.as_str(), bytes.len())).collect();
+    assert_eq!((sizes[0], sizes[1]), (("big.bin", 40_000), ("empty", 0)), "{sizes:?}");
+    let notes = String::from_utf8(heard.files["notes.txt"].clone()).unwrap();
+    assert!(notes.starts_with("see [redacted:") && !notes.contains(&key), "{notes}");
+    assert!(!outcome.redactions.is_empty());
+
+    for (files, file_bytes, expected) in
+        [(0, 1 << 20, vec![]), (1, 1 << 20, vec!["a"]), (9, 100, vec!["b"]), (9, 0, vec![])]
+    {
+        let script = "@stub bytes=200 out=a\n@stub bytes=100 out=b\n@stub answer=done";
+        let job = supervisor.start_with(script, granted(files, file_bytes)).await;
+        let (heard, ended) = supervisor.finish(job).await;
+        assert_eq!(heard.files.keys().collect::<Vec<_>>(), expected, "{files} files, {file_bytes} bytes");
+        assert_eq!(ended.outcome().end, End::Completed);
+    }
+
+    // A job that fails hands back nothing.
+    let job = supervisor.start_with("@stub bytes=5 out=a\n@stub fail=steps", granted(9, 100)).await;
+    assert!(supervisor.finish(job).await.0.files.is_empty());
+    assert!(worker.scratch().is_empty());
+}
+
+#[tokio::test]
+async fn files_that_come_with_a_message_lie_where_the_prompt_says() {
+    let worker = Worker::start(programs!(), Settings::default()).await;
+    let mut supervisor = worker.supervisor().await;
+    let job = supervisor
+        .start_with("@stub read=in/harbour.txt", |start| {
+            let mut parts = start.parts.clone().into_vec();
+            parts.push(PromptPart::File {
+                name: FileName::new("harbour.txt").unwrap(),
+                media_type: Text::new("text/plain").unwrap(),
+                bytes: Blob::new(&b"three lanterns"[..]).unwrap(),
+            });
+            start.parts = List::new(parts).unwrap();
+        })
+        .await;
+    let (heard, _) = supervisor.finish(job).await;
+    assert!(heard.text.contains("three lanterns"), "{}", heard.text);
+}

@@ -7,7 +7,7 @@ use crate::config::{Config, Format, Level};
 use crate::listen::{self, Bound};
 use crate::process::JailCommand;
 use crate::{WorkerError, run};
-use musegate_sandbox_profiles::inherited_listeners;
+use musegate_sandbox_profiles::{inherited_listeners, set_not_dumpable};
 use musegate_settings::private::{self, Rule};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::Uid;
@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
@@ -78,7 +79,7 @@ pub fn main_with(invocation: Invocation) -> ExitCode {
     if let Some(text) = flags.say {
         return if io::stdout().write_all(text.as_bytes()).is_ok() { ExitCode::SUCCESS } else { ExitCode::from(OS) };
     }
-    umask(Mode::from_bits_truncate(0o077));
+    harden();
     let config = match read_config(&flags.config) {
         Ok(config) => config,
         Err(wrong) => return fail(SETTINGS, &wrong),
@@ -100,6 +101,19 @@ pub fn main_with(invocation: Invocation) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(status(&error), &error.to_string()),
     }
+}
+
+/// Nothing of ours is written for others, dumped, or read by processes of the same user.
+fn harden() {
+    umask(Mode::from_bits_truncate(0o077));
+    if let Err(error) = set_not_dumpable() {
+        let _ = writeln!(io::stderr(), "musegate-worker: its memory stays readable for its own user: {error}");
+    }
+    // A panic's message may quote what was being handled; where it happened is enough.
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+        let _ = writeln!(io::stderr(), "musegate-worker: internal error{place}");
+    }));
 }
 
 fn serve(config: Config, listener: UnixListener, jail: JailCommand, with_stdin: bool) -> Result<(), WorkerError> {

@@ -6,8 +6,6 @@
 //! and its hash. Refuses to know about credit: it hands out pieces, and waits until they are taken.
 
 use crate::redact::{Redactor, Rules};
-use musegate_protocol::bounded::{Label, List};
-use musegate_protocol::message::Redaction;
 use serde_json::value::RawValue;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
@@ -164,11 +162,8 @@ impl Answer {
     }
 
     /// What was redacted in it, by kind.
-    #[must_use]
-    pub fn redactions(&self) -> List<Redaction, 64> {
-        let all =
-            self.redactor.counts().filter_map(|(kind, count)| Some(Redaction { kind: Label::new(kind).ok()?, count }));
-        List::new(all.take(64).collect()).unwrap_or_default()
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.redactor.counts()
     }
 }
 

@@ -9,10 +9,10 @@ use super::outcome::Complaints;
 use super::tools::{Change, Tools};
 use crate::backend::records::{Event, Reader, Terminal, Verdict};
 use crate::config::Limits;
-use crate::redact::Rules;
-use musegate_protocol::bounded::Text;
-use musegate_protocol::message::{Progress, Usage};
-use std::collections::VecDeque;
+use crate::redact::{Counts, Rules};
+use musegate_protocol::bounded::{Label, List, Text};
+use musegate_protocol::message::{Progress, Redaction, Usage};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Everything heard. The reader stands apart because its events borrow from it.
@@ -39,6 +39,8 @@ pub(super) struct Heard {
     pub(super) too_large: bool,
     /// What it said on stderr.
     pub(super) complaints: Complaints,
+    /// What was redacted in its files.
+    pub(super) files: Counts,
     tools: Tools,
     rules: Arc<Rules>,
     /// The answer is JSON of a declared form.
@@ -70,6 +72,7 @@ impl Ears {
             environment: false,
             too_large: false,
             complaints: Complaints::default(),
+            files: Counts::default(),
             tools: Tools::default(),
             rules,
             schema,
@@ -184,6 +187,17 @@ impl Heard {
         let text = if self.schema { text.map(last_value) } else { text };
         self.too_large = self.answer.whole(text).is_err();
         self.terminal = Some((terminal.verdict, terminal.reason.map(|reason| reason.into_owned())));
+    }
+
+    /// What was redacted in the answer and in the files, by kind.
+    pub(super) fn redactions(&self) -> List<Redaction, 64> {
+        let mut sums = BTreeMap::<&str, u32>::new();
+        for (kind, count) in self.answer.counts().chain(self.files.iter()) {
+            let sum = sums.entry(kind).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        let all = sums.into_iter().filter_map(|(kind, count)| Some(Redaction { kind: Label::new(kind).ok()?, count }));
+        List::new(all.take(64).collect()).unwrap_or_default()
     }
 
     /// A word of the agent, as a caller may see it.

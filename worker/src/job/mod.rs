@@ -2,6 +2,7 @@
 
 pub mod answer;
 mod ears;
+mod files;
 pub mod limits;
 pub mod outcome;
 pub mod prompt;

@@ -13,13 +13,17 @@ use crate::backend::muse::Material;
 use crate::config::Limits;
 use crate::link::JobLine;
 use crate::process::Group;
-use crate::scratch::{Folder, Scratch, ScratchError};
+use crate::scratch::{Folder, OutLimits, Scratch, ScratchError};
 use crate::worker::{Slot, Worker};
 use musegate_protocol::bounded::List;
 use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, PromptPart, StartJob, Timing};
+use musegate_sandbox_profiles::trim_heap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+
+/// After an answer of so many bytes, memory that is free again goes back to the system.
+const BURST: u64 = 1 << 20;
 
 /// Hears the reason when somebody wants the job to end.
 pub(crate) type Cancel = watch::Receiver<Option<CancelReason>>;
@@ -49,6 +53,9 @@ impl Run {
         };
         log(job.0, &start, &outcome);
         drop(slot);
+        if outcome.output_bytes > BURST {
+            trim_heap();
+        }
         // Where the connection is gone nobody waits for it.
         let _ = line.send(&FromWorker::Finished { job, outcome: Box::new(outcome) });
     }
@@ -57,13 +64,16 @@ impl Run {
 /// A job's folder and its processes.
 pub(super) struct Launched {
     pub(super) scratch: Scratch,
+    pub(super) out: OutLimits,
     pub(super) group: Group,
 }
 
 /// The text of the error is for the log; callers hear less.
 async fn launch(worker: &Worker, start: &StartJob, limits: &Limits) -> Result<Launched, String> {
     let agent = worker.agent().await.map_err(|error| error.to_string())?;
-    let offers = Offers { files: limits.files > 0 && worker.config.muse.tools.write };
+    let tools = worker.config.muse.tools;
+    let offers = Offers { files: limits.files > 0 && (tools.write || tools.shell) };
+    let out = OutLimits { files: if offers.files { limits.files.into() } else { 0 }, bytes: limits.file_bytes.into() };
     let prompt = prompt::write(start, offers).map_err(|error| error.to_string())?;
     let scratch = worker.base.create();
     let mut scratch = scratch.map_err(|error| error.to_string())?;
@@ -71,7 +81,7 @@ async fn launch(worker: &Worker, start: &StartJob, limits: &Limits) -> Result<La
     let launch = agent.muse.prepare(&mut scratch, &material).map_err(|error| error.to_string())?;
     lay_out(&mut scratch, start, offers).map_err(|error| error.to_string())?;
     let group = agent.jail.launch(launch).await.map_err(|error| error.to_string())?;
-    Ok(Launched { scratch, group })
+    Ok(Launched { scratch, out, group })
 }
 
 fn lay_out(scratch: &mut Scratch, start: &StartJob, offers: Offers) -> Result<(), ScratchError> {

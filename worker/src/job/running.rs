@@ -7,10 +7,11 @@ use super::ears::Ears;
 use super::limits::{Breach, Stamp};
 use super::outcome::{self, Facts, Stopped};
 use super::run::{Cancel, Launched};
+use crate::backend::records::Verdict;
 use crate::link::{Gone, JobLine};
 use crate::pipe::read_now;
 use crate::process::{Exit, Group, Reaped};
-use crate::scratch::Scratch;
+use crate::scratch::{OutLimits, Scratch};
 use crate::worker::Worker;
 use musegate_protocol::message::{CancelReason, End, EndedBy, FromWorker, Outcome, Progress};
 use std::pin::{Pin, pin};
@@ -18,14 +19,15 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 /// A job whose processes run.
 pub(super) struct Running<'a> {
-    worker: &'a Worker,
-    line: &'a JobLine,
+    pub(super) worker: &'a Worker,
+    pub(super) line: &'a JobLine,
     cancel: Cancel,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
+    out: OutLimits,
     group: Group,
     stdout_open: bool,
     stderr_open: bool,
-    ears: Ears,
+    pub(super) ears: Ears,
     stopped: Option<Stopped>,
 }
 
@@ -53,6 +55,7 @@ impl<'a> Running<'a> {
             line,
             cancel,
             scratch: launched.scratch,
+            out: launched.out,
             group: launched.group,
             stdout_open: true,
             stderr_open: true,
@@ -69,7 +72,7 @@ impl<'a> Running<'a> {
             None => self.end().await,
         };
         if self.stopped.is_none() {
-            self.stopped = self.hand_over().await.err();
+            self.stopped = self.hand_over(exit).await.err();
         }
         // Of a job that was stopped, what is sent by now is all that there will be.
         self.ears.end();
@@ -78,7 +81,7 @@ impl<'a> Running<'a> {
         let outcome = Outcome {
             end,
             usage: self.ears.usage,
-            redactions: self.ears.answer.redactions(),
+            redactions: self.ears.redactions(),
             output_bytes: self.ears.answer.sent(),
             timing: self.ears.watch.timing(Stamp::now()),
             ended_by,
@@ -156,7 +159,6 @@ impl<'a> Running<'a> {
 
     /// Sends what may be sent now. `true`: more waits for room.
     fn deliver(&mut self) -> Result<bool, Stopped> {
-        let gone = |Gone| Stopped::Cancelled(CancelReason::SupervisorLost);
         while let Some(event) = self.ears.progress.front() {
             let message = FromWorker::Progress { job: self.line.job(), event: event.clone() };
             if !self.line.try_send(&message).map_err(gone)? {
@@ -199,7 +201,7 @@ impl<'a> Running<'a> {
     }
 
     /// After the end of all processes: the rest of the streams, then the files.
-    async fn hand_over(&mut self) -> Result<(), Stopped> {
+    async fn hand_over(&mut self, exit: Exit) -> Result<(), Stopped> {
         while self.read_stderr().map_err(Stopped::Breach)? > 0 {}
         let due = Instant::now() + self.ears.watch.wall_left(Stamp::now());
         loop {
@@ -209,19 +211,33 @@ impl<'a> Running<'a> {
             }
         }
         self.ears.end();
-        self.settle(due).await
+        self.settle(due).await?;
+        let completed = exit == Exit::Code(0) && matches!(self.ears.terminal, Some((Verdict::Completed, _)));
+        if completed { self.send_files(self.out, due).await } else { Ok(()) }
     }
 
     /// Until everything that is ready was sent.
     async fn settle(&mut self, due: Instant) -> Result<(), Stopped> {
         while self.deliver()? {
-            tokio::select! {
-                reason = cancelled(&mut self.cancel) => return Err(Stopped::Cancelled(reason)),
-                () = sleep_until(due) => return Err(Stopped::Breach(Breach::Wall)),
-                () = self.line.room() => {}
-            }
+            self.room_in_time(due).await?;
         }
         Ok(())
+    }
+
+    /// Sends one message that costs credit, when there is some.
+    pub(super) async fn send_in_time(&mut self, message: &FromWorker, due: Instant) -> Result<(), Stopped> {
+        while !self.line.try_send(message).map_err(gone)? {
+            self.room_in_time(due).await?;
+        }
+        Ok(())
+    }
+
+    async fn room_in_time(&mut self, due: Instant) -> Result<(), Stopped> {
+        tokio::select! {
+            reason = cancelled(&mut self.cancel) => Err(Stopped::Cancelled(reason)),
+            () = sleep_until(due) => Err(Stopped::Breach(Breach::Wall)),
+            () = self.line.room() => Ok(()),
+        }
     }
 
     fn verdict(&mut self, exit: Exit) -> End {
@@ -236,6 +252,11 @@ impl<'a> Running<'a> {
         };
         outcome::judge(&facts, &self.worker.rules)
     }
+}
+
+/// Without a supervisor there is nobody to run for.
+fn gone(_: Gone) -> Stopped {
+    Stopped::Cancelled(CancelReason::SupervisorLost)
 }
 
 /// Until somebody wants the job to end. Never, if nobody can any more.

@@ -3,6 +3,7 @@
 //! Promises: a [`Clean`] can only come from here, and nothing that a caller wrote reaches a job but by it; the role is
 //! ours, whatever the message said; names of files are safe and differ. Refuses to know Tasks and slots.
 
+use super::own_tokens::mask;
 use super::{Counts, Mode, Rejected, clean};
 use crate::a2a::{Content, Json, Message, Part, Role};
 use crate::refusal::Refusal;
@@ -86,10 +87,11 @@ impl Clean {
     }
 }
 
-/// Cleans parts that were decoded from an answer. Data that is no JSON becomes an empty object.
+/// Cleans parts that were decoded from an answer, and masks tokens of ours in them. Data that is no JSON becomes an empty
+/// object.
 #[must_use]
 pub fn clean_parts(parts: &mut [Part]) -> Counts {
-    let mut pass = Pass::new(Mode::Strip, true);
+    let mut pass = Pass { masks: true, ..Pass::new(Mode::Strip, true) };
     for part in parts {
         for name in [&mut part.filename, &mut part.media_type].into_iter().flatten() {
             pass.strip(name);
@@ -109,16 +111,20 @@ pub fn clean_parts(parts: &mut [Part]) -> Counts {
 
 struct Pass {
     mode: Mode,
+    /// Tokens of ours are masked: the text is the model's.
+    masks: bool,
     files: bool,
     counts: Counts,
     text_bytes: usize,
     file_bytes: usize,
     names: Vec<FileName>,
+    /// Something was masked.
+    changed: bool,
 }
 
 impl Pass {
     fn new(mode: Mode, files: bool) -> Self {
-        Self { mode, files, counts: Counts::default(), text_bytes: 0, file_bytes: 0, names: Vec::new() }
+        Self { mode, masks: false, files, counts: Counts::default(), text_bytes: 0, file_bytes: 0, names: Vec::new(), changed: false }
     }
 
     /// In mode `strip` nothing is refused.
@@ -171,6 +177,12 @@ impl Pass {
         if let Cow::Owned(cleaned) = cleaned {
             *text = cleaned;
         }
+        if self.masks
+            && let Cow::Owned(masked) = mask(text)
+        {
+            *text = masked;
+            self.changed = true;
+        }
         Ok(())
     }
 
@@ -179,8 +191,9 @@ impl Pass {
         let parsed = serde_json::from_str::<Value>(&json.0);
         let mut value = parsed.map_err(|error| invalid(field, format!("no JSON value: {error}")))?;
         let before = self.counts;
+        self.changed = false;
         self.clean_value(field, &mut value)?;
-        if self.counts != before {
+        if self.changed || self.counts != before {
             json.0 = value.to_string().into();
         }
         Ok(())

@@ -8,6 +8,7 @@
 mod context;
 mod escape;
 pub mod message;
+mod outgoing;
 pub mod own_tokens;
 mod properties;
 mod rules;
@@ -17,6 +18,7 @@ mod table;
 mod tests;
 
 pub use message::{Clean, clean_parts};
+pub use outgoing::{Outgoing, outgoing};
 pub use stream::{HELD_MAX, Stream};
 
 use rules::Class;

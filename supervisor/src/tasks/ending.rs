@@ -5,7 +5,7 @@
 
 use crate::a2a::TaskState;
 use crate::audit::Verdict;
-use crate::sanitize::{self, Mode};
+use crate::sanitize::outgoing;
 use musegate_protocol::message::{CancelReason, End, FailureKind, RefuseReason};
 
 /// The end of a turn.
@@ -41,8 +41,7 @@ impl Ending {
 
     /// The answer is not what the skill declares. Names of members stand in `what`, and are the model's.
     pub(super) fn schema_violation(what: &str) -> Self {
-        let what = sanitize::clean(what, Mode::Strip).map(|(what, _)| what.into_owned()).unwrap_or_default();
-        let what: String = what.chars().take(300).collect();
+        let what: String = outgoing(what).chars().take(300).collect();
         let sentence = format!("the answer does not satisfy the schema that the skill declares: {what}");
         Self::new(TaskState::Failed, sentence, word(FailureKind::SchemaViolation), None)
     }

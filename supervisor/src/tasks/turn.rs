@@ -16,7 +16,7 @@ use crate::a2a::{MessageId, Metadata, Progress, TaskState, Timestamp};
 use crate::admission::{Caller, Slot};
 use crate::audit::Record;
 use crate::link::Heard;
-use crate::sanitize::{self, Mode, Stream};
+use crate::sanitize::{Outgoing, outgoing};
 use crate::skills::Output;
 use musegate_protocol::bounded::Text;
 use musegate_protocol::message::{CancelReason, End, JobId, Outcome};
@@ -40,7 +40,7 @@ pub(super) struct Turn {
     pub(super) output: Option<Arc<Output>>,
     /// Media types that the client takes; empty: any.
     pub(super) accepted: Vec<String>,
-    pub(super) text: Stream,
+    pub(super) text: Outgoing,
     pub(super) files: Files,
     /// Somebody looks after readers that stall.
     watched: bool,
@@ -59,7 +59,7 @@ impl Turn {
             structured: opening.structured,
             output: opening.output.clone(),
             accepted: opening.accepted.clone(),
-            text: Stream::new(Mode::Strip),
+            text: Outgoing::default(),
             files: Files::default(),
             watched: false,
         }
@@ -157,7 +157,7 @@ impl Inner {
             self.log.restart();
             self.flow.taken(u64::MAX);
             self.charge.shrink(std::mem::take(&mut self.text_charge));
-            turn.text = Stream::new(Mode::Strip);
+            turn.text = Outgoing::default();
         }
         let keeps = self.log.rope().keeps();
         let added = self.log.rope_mut().append(|out| turn.text.push(text, out));
@@ -184,24 +184,23 @@ impl Inner {
 
     /// Something happened inside of the job.
     fn step(&mut self, event: Progress, now: Timestamp) {
-        let clean = |text: &str| sanitize::clean(text, Mode::Strip).map(|(text, _)| text.into_owned()).unwrap_or_default();
         let (event, sentence) = match event {
             Progress::Started => (Progress::Started, "the agent has started".to_owned()),
             Progress::Model { id } => {
-                let id = clean(&id);
+                let id = outgoing(&id);
                 self.metadata.model = Some(id.clone());
                 (Progress::Model { id: Text::cut(&id) }, format!("model: {id}"))
             }
             Progress::ToolStarted { name } => {
-                let name = clean(&name);
+                let name = outgoing(&name);
                 (Progress::ToolStarted { name: Text::cut(&name) }, format!("tool started: {name}"))
             }
             Progress::ToolEnded { name, ok } => {
-                let (name, how) = (clean(&name), if ok { "ended" } else { "failed" });
+                let (name, how) = (outgoing(&name), if ok { "ended" } else { "failed" });
                 (Progress::ToolEnded { name: Text::cut(&name), ok }, format!("tool {how}: {name}"))
             }
             Progress::Retry { attempt, of, http_status, kind } => {
-                let kind = clean(&kind);
+                let kind = outgoing(&kind);
                 let sentence = format!("the model's provider is asked again, {attempt} of {of}: {kind}");
                 (Progress::Retry { attempt, of, http_status, kind: Text::cut(&kind) }, sentence)
             }
@@ -229,8 +228,7 @@ impl Inner {
                 (said.ending, said.message, Some(exchange))
             }
             End::Failed { kind, sentence } => {
-                let cleaned = sanitize::clean(sentence, Mode::Strip).map(|(text, _)| Text::cut(&text));
-                let end = End::Failed { kind: *kind, sentence: cleaned.unwrap_or_default() };
+                let end = End::Failed { kind: *kind, sentence: Text::cut(&outgoing(sentence)) };
                 (Ending::of(&end, turn.cancel), None, None)
             }
             end @ End::Cancelled { .. } => (Ending::of(end, turn.cancel), None, None),
@@ -249,6 +247,9 @@ impl Inner {
         self.metadata.timing = Some(outcome.timing);
         self.metadata.redactions =
             outcome.redactions.iter().map(|redaction| (redaction.kind.to_string(), redaction.count)).collect();
+        if turn.text.masked() > 0 {
+            self.metadata.redactions.push(("musegate".to_owned(), turn.text.masked()));
+        }
         self.metadata.add_sanitized(turn.text.counts().iter());
     }
 

@@ -7,11 +7,12 @@
 
 use super::jsonl::{Line, Lines};
 use musegate_protocol::message::Usage;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
+mod shape;
 mod text;
+use shape::{Configured, Ended, Envelope, Lifecycle, Said, Step, Tool, Used};
 pub(crate) use text::unescape;
 
 /// What a line says.
@@ -185,112 +186,6 @@ fn verdict(kind: &str) -> Verdict {
         "cancelled" | "canceled" => Verdict::Cancelled,
         _ => Verdict::Failed,
     }
-}
-
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    payload_type: Cow<'a, str>,
-    #[serde(borrow)]
-    payload: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Said<'a> {
-    #[serde(borrow)]
-    text: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Configured<'a> {
-    #[serde(borrow)]
-    model_id: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Lifecycle<'a> {
-    #[serde(borrow)]
-    event: Step<'a>,
-}
-
-#[derive(Deserialize)]
-struct Step<'a> {
-    #[serde(borrow)]
-    task_id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    task_kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    idempotency_key: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    details: Option<Details<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Details<'a> {
-    #[serde(borrow, default)]
-    facets: Vec<Facet<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Facet<'a> {
-    #[serde(borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    attempt: Option<u64>,
-    #[serde(default)]
-    max_attempts: Option<u64>,
-    #[serde(borrow, default)]
-    error_kind: Option<Cow<'a, str>>,
-    #[serde(default)]
-    http_status: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Tool<'a> {
-    #[serde(borrow)]
-    call_id: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    correlation_facts: Option<Facts<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Facts<'a> {
-    #[serde(borrow, default)]
-    tool_name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    outcome: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Used {
-    #[serde(default)]
-    calls: u64,
-    #[serde(default)]
-    models: Vec<UsedModel>,
-}
-
-#[derive(Deserialize)]
-struct UsedModel {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    cached_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
-    reasoning_tokens: u64,
-}
-
-#[derive(Deserialize)]
-struct Ended<'a> {
-    #[serde(borrow, default)]
-    terminal: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    reason: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
 }
 
 /// The whole line by the parser. `None`: not a record.

@@ -27,7 +27,7 @@ impl Running<'_> {
             }
         };
         let (mut left, mut sent, mut withheld) = (limits.bytes, 0u32, 0u32);
-        while let Some(mut file) = files.next() {
+        for mut file in files.by_ref() {
             let bytes = read(&mut file).and_then(|bytes| fit_to_leave(bytes, &self.worker.rules, &mut self.ears.files));
             match bytes.filter(|bytes| bytes.len() as u64 <= left) {
                 Some(bytes) => {

@@ -151,6 +151,7 @@ fn limits() -> Value {
         ("cpu", Resource::RLIMIT_CPU),
         ("fsize", Resource::RLIMIT_FSIZE),
         ("nofile", Resource::RLIMIT_NOFILE),
+        #[cfg(target_os = "linux")]
         ("nproc", Resource::RLIMIT_NPROC),
         ("as", Resource::RLIMIT_AS),
     ];

@@ -4,7 +4,7 @@ use super::pipes::Pipes;
 use super::record::{self, Record, Setup};
 use super::{Confinement, Group, JailCommand, JailError, Launch, LaunchError};
 use musegate_protocol::message::{Layer, Report};
-use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::sys::socket::{ControlMessage, sendmsg};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Child, Command, Stdio};
@@ -129,7 +129,7 @@ impl Running {
         self.torn = true;
         let rights = [ControlMessage::ScmRights(descriptors)];
         let channel = self.channel.as_raw_fd();
-        let first = || Ok(sendmsg::<()>(channel, &[IoSlice::new(record)], &rights, MsgFlags::MSG_NOSIGNAL, None)?);
+        let first = || Ok(sendmsg::<()>(channel, &[IoSlice::new(record)], &rights, record::QUIET, None)?);
         let sent = self.channel.async_io(Interest::WRITABLE, first).await?;
         self.channel.write_all(record.get(sent..).unwrap_or_default()).await?;
         self.torn = false;

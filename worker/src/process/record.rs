@@ -3,9 +3,17 @@
 
 use super::{Confinement, KillModes, Launch, LaunchError, ProcessLimits};
 use musegate_protocol::message::{Layers, Report};
+use nix::sys::socket::MsgFlags;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+/// A reader that is gone is an error of the call. macOS has no such flag; there the signal is ignored, as every Rust
+/// program does from its start.
+#[cfg(target_os = "linux")]
+pub(super) const QUIET: MsgFlags = MsgFlags::MSG_NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+pub(super) const QUIET: MsgFlags = MsgFlags::empty();
 
 /// Descriptors of a launch: stdin, stdout, stderr, line, lock.
 pub(super) const DESCRIPTORS: usize = 5;

@@ -8,9 +8,12 @@ use musegate_sandbox_profiles::fork::Failed;
 use musegate_sandbox_profiles::signals;
 use rlimit::Resource;
 use std::convert::Infallible;
+#[cfg(target_os = "linux")]
 use std::ffi::{CString, OsStr};
 use std::io;
+#[cfg(target_os = "linux")]
 use std::os::unix::ffi::OsStrExt;
+#[cfg(target_os = "linux")]
 use std::path::PathBuf;
 
 /// Becomes the program. Returns only when a step fails.

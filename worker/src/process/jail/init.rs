@@ -5,7 +5,9 @@
 
 use super::super::record::{Record, Stage, Status};
 use super::probe::Means;
-use super::tree::{Kill, Tree};
+#[cfg(target_os = "linux")]
+use super::tree::Kill;
+use super::tree::Tree;
 use super::watch::Watch;
 use super::{Ends, at, child, say, say_failed};
 use musegate_sandbox_profiles::descriptors::set_standard;

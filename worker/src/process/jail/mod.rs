@@ -12,7 +12,7 @@ mod tree;
 mod verify;
 mod watch;
 
-use super::record::{DESCRIPTORS, MAX_FRAME, Record, Setup, Stage, Status, write_report};
+use super::record::{DESCRIPTORS, MAX_FRAME, QUIET, Record, Setup, Stage, Status, write_report};
 use musegate_sandbox_profiles::fork::{Failed, Namespaces, SingleThreaded, fork};
 use musegate_sandbox_profiles::signals::{Fate, set};
 use musegate_sandbox_profiles::{descriptors, set_not_dumpable};
@@ -54,7 +54,7 @@ fn run() -> io::Result<()> {
     let setup = Setup::decode(&setup).ok_or_else(|| io::Error::other("the setup is not understood"))?;
     let (means, report) = probe::try_all(&alone, &setup)?;
     set(Signal::SIGCHLD, Fate::Ignore)?; // job-inits are nobody's to wait for
-    nix::sys::socket::send(libc::STDIN_FILENO, &write_report(report), MsgFlags::MSG_NOSIGNAL)?;
+    nix::sys::socket::send(libc::STDIN_FILENO, &write_report(report), QUIET)?;
     while let Some((bytes, descriptors)) = receive()? {
         if let Some(ends) = take(descriptors) {
             launch(&alone, &means, &bytes, ends);
@@ -136,7 +136,7 @@ fn say(line: BorrowedFd<'_>, status: Status, descriptors: &[OwnedFd]) {
     let numbers: Vec<_> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let rights = [ControlMessage::ScmRights(&numbers)];
     let rights = if numbers.is_empty() { &[][..] } else { &rights };
-    let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+    let flags = QUIET | MsgFlags::MSG_DONTWAIT;
     let _ = sendmsg::<()>(line.as_raw_fd(), &[IoSlice::new(&status.encode())], rights, flags, None);
 }
 

@@ -11,13 +11,14 @@ use crate::pair::Pair;
 use crate::paths::Folders;
 use hyper::Uri;
 use musegate_protocol::Label;
+use musegate_settings::private::judge_path;
 use musegate_supervisor::admission::edit;
 use serde_json::Value;
 use std::fs::{DirBuilder, OpenOptions};
 use std::future::pending;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
@@ -89,9 +90,7 @@ fn set(args: &Demo) -> io::Result<Stage> {
     let muse = match &args.muse {
         Some(muse) => std::path::absolute(muse)?,
         None => {
-            let muse = folder.join("muse-stub");
-            symlink(std::env::current_exe()?, &muse)?;
-            muse
+            stand_in(&folder)?
         }
     };
     let supervisor = [Set { section: "listen", key: "addresses", value: format!("[\"{address}\"]") }];
@@ -106,6 +105,20 @@ fn set(args: &Demo) -> io::Result<Stage> {
     writeln!(file, "{}", token.clear.as_str())?;
     stage.token = token.clear;
     Ok(stage)
+}
+
+/// This program under the name at which it is the stand-in. A build folder that others may write to is none that a
+/// worker runs programs from; then it is a copy.
+fn stand_in(folder: &Path) -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let name = folder.join("muse-stub");
+    if judge_path(&own).is_ok() {
+        symlink(own, &name)?;
+    } else {
+        std::fs::copy(own, &name)?;
+        std::fs::set_permissions(&name, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(name)
 }
 
 fn who_listens(stage: &Stage, pair: &Pair) {

@@ -1,4 +1,5 @@
 //! How the worker starts, what it refuses to start with, and what its manager hears.
+#![expect(clippy::unwrap_used, reason = "a test ends at what it does not expect")]
 
 use musegate_protocol::message::InstanceId;
 use musegate_tests::programs;

@@ -24,7 +24,8 @@ const MAX_EXTENSIONS: usize = 32;
 /// # Errors
 /// [`Refusal::VersionNotSupported`] for one that is not spoken here, and for two at once.
 pub(super) fn asked(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Version>, Refusal> {
-    let in_headers = headers.get_all("a2a-version").iter().map(|value| value.to_str().unwrap_or("?"));
+    // A proxy may have made one line of two.
+    let in_headers = headers.get_all("a2a-version").iter().flat_map(|line| line.to_str().unwrap_or("?").split(','));
     let in_query = query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         name.eq_ignore_ascii_case("A2A-Version").then_some(value)
@@ -155,15 +156,16 @@ mod tests {
         ] {
             assert_eq!(asked(&with(&[("a2a-version", text)]), None), Ok(Some(version)), "{text}");
         }
+        assert_eq!(asked(&with(&[("a2a-version", "1.0, 1.0")]), None), Ok(Some(Version::V1)));
         assert_eq!(asked(&with(&[("a2a-version", "")]), Some("x&A2A-Version=&y=1")), Ok(None));
         assert_eq!(asked(&with(&[("a2a-version", "1.0")]), Some("a2a-version=1.0.1")), Ok(Some(Version::V1)));
     }
 
     #[test]
     fn unknown_versions_are_refused_and_never_echoed_unless_they_are_numbers() {
-        for text in [
-            "1", "1.1", "2.0", "0.4", "0.0", "99.0", "1.0.1.2", "1.0.", "v1.0", "1,0", "latest", "<b>", "é", "1.0,0.3",
-        ] {
+        for text in
+            ["1", "1.1", "2.0", "0.4", "0.0", "99.0", "1.0.1.2", "1.0.", "v1.0", "1,0", "latest", "<b>", "é", "1.0,0.3"]
+        {
             let refused = asked(&with(&[("a2a-version", text)]), None);
             let Err(Refusal::VersionNotSupported(what)) = refused else { panic!("{text}: {refused:?}") };
             assert!(!what.contains(text) || text.chars().all(|c| c.is_ascii_digit() || c == '.'), "{what}");

@@ -1,4 +1,4 @@
-//! Values of a [`Document`](super::Document) that was read: where each stands, what kind it is, and what it says.
+//! Values of a `Document` that was read: where each stands, what kind it is, and what it says.
 
 use bytes::BytesMut;
 use std::borrow::Cow;

@@ -1,0 +1,5 @@
+//! Files and streams of text.
+
+mod settings;
+
+pub(crate) use settings::settings;

@@ -78,15 +78,15 @@ impl Lines {
                 self.seen = self.end;
                 return self.unfinished();
             };
-            let (start, skipped) = (self.start, self.skipping);
+            let (start, skipped, kept) = (self.start, self.skipping, self.kept);
             self.start = at + 1;
             self.seen = at + 1;
             self.skipping = false;
             self.kept = false;
             if !skipped && at > start {
-                let long = at - start > self.max;
                 let line = self.bytes.get(start..at).unwrap_or_default();
-                return Some(if long { Line::Cut(line) } else { Line::Whole(line) });
+                let keep = line.len() <= self.max && (kept || line.len() <= PEEK || (self.worth)(self.head(line)));
+                return Some(if keep { Line::Whole(line) } else { Line::Cut(self.head(line)) });
             }
         }
     }
@@ -111,13 +111,18 @@ impl Lines {
             return None;
         }
         let line = self.bytes.get(start..self.end).unwrap_or_default();
-        if len <= self.max && (self.kept || (self.worth)(line)) {
+        if len <= self.max && (self.kept || (self.worth)(self.head(line))) {
             self.kept = true;
             return None;
         }
         self.skipping = true;
         self.start = self.end;
-        Some(Line::Cut(line))
+        Some(Line::Cut(self.head(line)))
+    }
+
+    /// What is judged of a long line: no more than had come in any case, or the cutting would decide.
+    fn head<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        line.get(..PEEK.min(self.max)).unwrap_or(line)
     }
 }
 

@@ -10,7 +10,7 @@ fn read(input: &[u8], max: usize, pieces: &[usize]) -> Vec<(bool, Vec<u8>)> {
     fn own(line: Line<'_>) -> (bool, Vec<u8>) {
         match line {
             Line::Whole(line) => (true, line.to_vec()),
-            Line::Cut(line) => (false, line[..line.len().min(8)].to_vec()),
+            Line::Cut(line) => (false, line.to_vec()),
         }
     }
     let mut lines = Lines::new(max, worth);
@@ -40,6 +40,25 @@ proptest! {
         let whole: Vec<_> = text.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(|l| (true, l.to_vec())).collect();
         prop_assert_eq!(read(&text, 1 << 20, &pieces), whole);
     }
+
+    #[test]
+    fn the_cutting_does_not_change_what_is_left_of_long_lines(
+        text in proptest::collection::vec(prop_oneof![40 => Just(b'a'), 1 => Just(b'\n')], 0..3000),
+        pieces in proptest::collection::vec(1usize..700, 1..6),
+        max in 1usize..200,
+    ) {
+        prop_assert_eq!(read(&text, max, &pieces), read(&text, max, &[1 << 20]));
+    }
+}
+
+#[test]
+fn whether_a_long_line_is_kept_does_not_depend_on_when_its_end_comes() {
+    let mut input = vec![b'x'; PEEK + 10];
+    input.extend_from_slice(b"\nend");
+    for piece in [1000, 4096, PEEK, 1 << 20] {
+        let lines = read(&input, 1 << 20, &[piece]);
+        assert_eq!(lines, [(false, vec![b'x'; PEEK]), (true, b"end".to_vec())], "in pieces of {piece}");
+    }
 }
 
 #[test]
@@ -49,7 +68,8 @@ fn a_line_over_the_limit_is_reported_once_and_skipped_to_its_end() {
     input.extend_from_slice(b"\ntwo");
     for piece in [1000, 4096, 70_000, 400_000] {
         let lines = read(&input, 200_000, &[piece]);
-        let expected = vec![(true, b"one".to_vec()), (false, b"keepxxxx".to_vec()), (true, b"two".to_vec())];
+        let head = input[4..4 + PEEK].to_vec();
+        let expected = vec![(true, b"one".to_vec()), (false, head), (true, b"two".to_vec())];
         assert_eq!(lines, expected, "in pieces of {piece}");
     }
 }

@@ -146,7 +146,7 @@ pub async fn run(
         tracing::info!("stopping");
         tasks.cancel_all();
     };
-    let handler = move |request, peer| serve.clone().answer(request, peer);
+    let handler = move |request, peer| serve.answer(request, peer);
     let serving = listen::run(listeners, &rooms.config.listen, stopping, handler);
     tokio::select! {
         () = serving => {}

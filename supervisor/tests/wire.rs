@@ -223,6 +223,19 @@ async fn an_idle_connection_ends_and_one_that_waits_for_its_answer_does_not() {
 }
 
 #[tokio::test]
+async fn the_deadline_of_a_head_does_not_end_a_connection_that_rests() {
+    let world = World::new(|limits| limits.header_timeout = Duration::from_millis(200)).await;
+    let post = "POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n";
+    let mut stream = world.say(post).await;
+    eventually("not served", || world.served.load(Ordering::SeqCst) == 1).await;
+    stream.write_all(b"12345").await.unwrap();
+    until(&mut stream, "\r\n\r\n5").await;
+    assert!(tokio::time::timeout(Duration::from_millis(700), stream.read_u8()).await.is_err(), "ended");
+    stream.write_all(GET.as_bytes()).await.unwrap();
+    until(&mut stream, "hello").await;
+}
+
+#[tokio::test]
 async fn a_client_that_reads_nothing_of_an_endless_answer_is_cut_off() {
     let world = World::new(|limits| limits.stall_timeout = Duration::from_millis(400)).await;
     let _stalled = world.say("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n").await;

@@ -204,9 +204,10 @@ impl Admission {
     }
 
     fn failed(&self, peer: IpAddr) -> Refusal {
-        match self.inner().penalties.failed(peer, Instant::now()) {
-            Ok(()) => Refusal::Unauthenticated,
-            Err(retry) => Refusal::TooManyRequests { retry },
+        let penalties = &mut self.inner().penalties;
+        match penalties.counts().then(|| penalties.failed(peer, Instant::now())) {
+            None | Some(Ok(())) => Refusal::Unauthenticated,
+            Some(Err(retry)) => Refusal::TooManyRequests { retry },
         }
     }
 

@@ -27,14 +27,16 @@ impl Penalties {
         Self { rate: Rate { per_minute, burst: per_minute }, by_address: HashMap::new(), others: Bucket::full(now) }
     }
 
+    /// Whether failures are counted at all.
+    pub(super) const fn counts(&self) -> bool {
+        self.rate.per_minute > 0
+    }
+
     /// Notes a failed login.
     ///
     /// # Errors
     /// How long this address is to be told 429.
     pub(super) fn failed(&mut self, address: IpAddr, now: Instant) -> Result<(), Duration> {
-        if self.rate.per_minute == 0 {
-            return Ok(());
-        }
         let address = network(address);
         if self.by_address.len() >= MAX_ADDRESSES && !self.by_address.contains_key(&address) {
             self.by_address.retain(|_, bucket| !bucket.is_full(now));

@@ -28,13 +28,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trail::Trail;
 
-/// `Retry-After` while the trail cannot be written.
-const RETRY: Duration = Duration::from_secs(10);
-/// Refusals of strangers are written in sum, at most so often.
-const TALLY: Duration = Duration::from_secs(60);
+/// What is said while the trail cannot be written and the policy is to refuse.
+pub const UNWRITABLE: Refusal =
+    Refusal::Unavailable { retry: Duration::from_secs(10), why: "its audit trail cannot be written" };
 
 /// Why there is no trail.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +68,6 @@ struct Inner {
     buffer: Vec<u8>,
     failing: bool,
     tally: BTreeMap<&'static str, u64>,
-    tally_since: Instant,
 }
 
 /// A record that is about the trail or the process.
@@ -107,13 +105,7 @@ impl Audit {
         let line = serde_json::to_vec(&begin).map_err(io::Error::from).map_err(file_error)?;
         trail.write(&line).map_err(file_error)?;
         trail.tell("the audit trail goes on");
-        let inner = Inner {
-            trail,
-            buffer: Vec::with_capacity(1024),
-            failing: false,
-            tally: BTreeMap::new(),
-            tally_since: Instant::now(),
-        };
+        let inner = Inner { trail, buffer: Vec::with_capacity(1024), failing: false, tally: BTreeMap::new() };
         Ok(Self(Arc::new(Shared { keys, on_full: config.on_full, inner: Mutex::new(inner) })))
     }
 
@@ -126,20 +118,16 @@ impl Audit {
         if inner.failing {
             inner.retry();
             if inner.failing && self.0.on_full == OnFull::Refuse {
-                return Err(Refusal::Unavailable { retry: RETRY, why: "its audit trail cannot be written" });
+                return Err(UNWRITABLE);
             }
         }
         drop(inner);
         Ok(Record::new(self.clone(), admitted, now()))
     }
 
-    /// Counts a refusal of somebody who was not admitted. The counts are written in sum, at most once a minute.
+    /// Counts a refusal of somebody who was not admitted. The counts are written in sum by [`Audit::flush`].
     pub fn count(&self, refusal: &Refusal) {
-        let mut inner = self.inner();
-        *inner.tally.entry(refusal.row().word).or_default() += 1;
-        if inner.tally_since.elapsed() >= TALLY {
-            inner.flush_tally();
-        }
+        *self.inner().tally.entry(refusal.row().word).or_default() += 1;
     }
 
     /// Writes counts and whatever waits. To be called now and then, so that a quiet time does not hold them back.
@@ -215,7 +203,6 @@ impl Inner {
     }
 
     fn flush_tally(&mut self) {
-        self.tally_since = Instant::now();
         if self.tally.is_empty() {
             return;
         }

@@ -31,14 +31,14 @@ impl From<&Listen> for Deadlines {
 }
 
 impl Deadlines {
-    /// No deadline is further away than this.
-    pub(super) fn longest(&self) -> Duration {
-        self.head.max(self.idle).max(self.stall)
+    /// How often a connection without a deadline is looked at thoroughly. A rest ends at most so much later than it should.
+    pub(super) fn round(&self) -> Duration {
+        self.head.min(self.idle)
     }
 }
 
-/// What a connection is doing. Moments are milliseconds since it began, plus one; 0: not so. The clock is read once for
-/// each time that the connection is looked at ([`Activity::look`]), not for each thing that happens.
+/// What a connection is doing. Moments are milliseconds since it began, plus one; 0: not so. What happens is a flag until
+/// somebody looks ([`Activity::look`]): an ordinary request reads no clock.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
@@ -83,11 +83,10 @@ impl Activity {
     }
 
     /// Notes since when things are as they are. To be called whenever the connection has done what it could. Returns
-    /// when it must end if nothing changes, where it must.
-    pub(super) fn look(&self, deadlines: &Deadlines) -> Option<Instant> {
-        let mut now = None;
-        let mut stamp = |since: &AtomicU64| since.store(*now.get_or_insert_with(|| self.now()), Relaxed);
-        if self.ended.swap(false, Relaxed) {
+    /// when it must end if nothing changes, where it must. A rest after a request begins with the first `thorough` look.
+    pub(super) fn look(&self, deadlines: &Deadlines, thorough: bool) -> Option<Instant> {
+        let stamp = |since: &AtomicU64| since.store(self.now(), Relaxed);
+        if thorough && self.ended.swap(false, Relaxed) {
             stamp(&self.rest_since);
         }
         let running = self.running.load(Relaxed) > 0;
@@ -99,16 +98,16 @@ impl Activity {
             (true, _) | (false, 0) => {}
             (false, _) => self.stalled_since.store(0, Relaxed),
         }
-        self.due(deadlines, running)
+        self.due(deadlines, running || self.ended.load(Relaxed))
     }
 
-    fn due(&self, deadlines: &Deadlines, running: bool) -> Option<Instant> {
+    fn due(&self, deadlines: &Deadlines, busy: bool) -> Option<Instant> {
         let moment = |since: &AtomicU64, limit: Duration| match since.load(Relaxed) {
             0 => None,
             ms => Some(self.begun + Duration::from_millis(ms - 1) + limit),
         };
         let stall = moment(&self.stalled_since, deadlines.stall);
-        let rest = if running {
+        let rest = if busy && self.head_since.load(Relaxed) == 0 {
             None
         } else if !self.served.load(Relaxed) {
             Some(self.begun + deadlines.head)
@@ -156,7 +155,8 @@ impl Watched {
 impl Read for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
-        if read.is_ready() {
+        // What comes while a request runs is its body, or waits for its turn.
+        if read.is_ready() && self.activity.running.load(Relaxed) == 0 {
             self.activity.heard.store(true, Relaxed);
         }
         read

@@ -2,10 +2,11 @@
 
 use super::bell::{Ear, Phase};
 use super::deadline::{Activity, Deadlines};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep};
 
 /// How long a connection that is over its deadline has to close by itself.
@@ -31,12 +32,13 @@ pub(super) struct Life {
     alarm: Pin<Box<Sleep>>,
     draining: bool,
     late: bool,
+    armed: bool,
 }
 
 impl Life {
     pub(super) fn new(activity: Arc<Activity>, deadlines: Deadlines, ear: Ear) -> Self {
-        let alarm = Box::pin(tokio::time::sleep(deadlines.longest()));
-        Self { activity, deadlines, ear, alarm, draining: false, late: false }
+        let alarm = Box::pin(tokio::time::sleep(deadlines.round()));
+        Self { activity, deadlines, ear, alarm, draining: false, late: false, armed: false }
     }
 
     /// [`Next::Leave`] comes once for a stop and once for a deadline; [`Next::End`] follows by itself.
@@ -53,24 +55,36 @@ impl Life {
         if self.late {
             return if self.rings(cx) { Next::End } else { Next::Wait };
         }
-        let due = self.activity.look(&self.deadlines).map(Instant::from_std);
+        let mut due = self.activity.look(&self.deadlines, false).map(Instant::from_std);
         // What the connection has just done may have made its deadline an earlier one.
         if let Some(due) = due.filter(|due| *due < self.alarm.deadline()) {
-            self.alarm.as_mut().reset(due);
+            self.set(due);
         }
         while self.rings(cx) {
+            due = self.activity.look(&self.deadlines, true).map(Instant::from_std);
             let now = Instant::now();
             if due.is_some_and(|due| due <= now) {
                 self.late = true;
-                self.alarm.as_mut().reset(now + FAREWELL);
+                self.set(now + FAREWELL);
                 return Next::Leave;
             }
-            self.alarm.as_mut().reset(due.unwrap_or_else(|| now + self.deadlines.longest()));
+            self.set(due.unwrap_or_else(|| now + self.deadlines.round()));
         }
         Next::Wait
     }
 
+    fn set(&mut self, deadline: Instant) {
+        self.alarm.as_mut().reset(deadline);
+        self.armed = false;
+    }
+
+    /// An alarm that has been asked before wakes the connection by itself; asking again would only cost time.
     fn rings(&mut self, cx: &mut Context<'_>) -> bool {
-        self.alarm.as_mut().poll(cx).is_ready()
+        if self.armed && !self.alarm.is_elapsed() {
+            return false;
+        }
+        self.armed = true;
+        // Without a budget: a poll that is put off would leave nobody to wake us.
+        pin!(unconstrained(self.alarm.as_mut())).poll(cx).is_ready()
     }
 }

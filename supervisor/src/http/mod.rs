@@ -3,6 +3,7 @@
 mod bell;
 pub mod body;
 mod deadline;
+mod early;
 pub mod guard;
 mod life;
 pub mod listen;

@@ -11,6 +11,9 @@ use hyper::Method;
 /// Longest path, bytes; beyond it nothing of ours can lie.
 const MAX_PATH: usize = 1024;
 
+/// Most segments of a path of ours: `a2a`, a tenant, `tasks`, an id, `pushNotificationConfigs`, an id, and one to spare.
+const MAX_SEGMENTS: usize = 7;
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -67,8 +70,13 @@ pub enum RestCall {
 /// [`Refusal::NoRoute`], or [`Refusal::MethodNotAllowed`] where the path is one of ours.
 pub fn route(method: &Method, path: &str) -> Result<Route, Refusal> {
     let path = path.strip_prefix('/').filter(|path| path.len() < MAX_PATH).ok_or(Refusal::NoRoute)?;
-    let segments: Vec<&str> = path.split('/').collect();
-    let inside = match segments.as_slice() {
+    let mut all = [""; MAX_SEGMENTS];
+    let mut count = 0;
+    for segment in path.split('/') {
+        *all.get_mut(count).ok_or(Refusal::NoRoute)? = segment;
+        count += 1;
+    }
+    let inside = match all.get(..count).unwrap_or_default() {
         ["a2a"] | ["a2a", ""] => return only(method, &Method::POST, Route::Rpc),
         ["a2a", inside @ ..] => inside,
         all => all,

@@ -5,6 +5,7 @@
 //! across an await.
 
 use super::body::{Body, collect};
+use super::early::Early;
 use super::walk::Walk;
 use super::router::{CardPath, Route, route};
 use crate::admission::Admitted;
@@ -16,38 +17,44 @@ use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 use crate::skills::Skills;
 use crate::tasks::{Bounds, Tasks};
+use futures_util::future::{Either, Ready, ready};
 use hyper::body::Incoming;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use musegate_protocol::bounded::Label;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait of CancelTask for the end of the processes.
 const CANCEL: Duration = Duration::from_secs(20);
 
-/// Everything that a request needs. Clones share it.
-#[derive(Clone, Debug)]
+/// Everything that a request needs.
+#[derive(Debug)]
 pub struct Serve {
     pub(super) rooms: Rooms,
     pub(super) tasks: Tasks,
     pub(super) link: Link,
     pub(super) skills: Arc<Skills>,
+    early: Early,
 }
+
+/// The answer, or the wait for it.
+pub type Answering = Either<Ready<Response<Body>>, Pin<Box<dyn Future<Output = Response<Body>> + Send>>>;
 
 /// What runs beside the requests.
 #[derive(Debug)]
 pub struct Background {
-    serve: Serve,
+    serve: Arc<Serve>,
     connector: Connector,
 }
 
 impl Serve {
     /// The rooms behind the doors that are open already, and what has to run for them to work.
     #[must_use]
-    pub fn new(rooms: Rooms) -> (Self, Background) {
+    pub fn new(rooms: Rooms) -> (Arc<Self>, Background) {
         let config = &rooms.config;
         let (link, connector) = Link::new(Spec {
             socket: config.worker.socket.clone(),
@@ -58,8 +65,8 @@ impl Serve {
         let bounds = Bounds { kept: config.tasks.clone(), stall: config.listen.stall_timeout, cancel: CANCEL };
         let tasks = Tasks::new(bounds, link.clone());
         let skills = Arc::new(Skills::new(config));
-        let serve = Self { rooms, tasks, link, skills };
-        (serve.clone(), Background { serve, connector })
+        let serve = Arc::new(Self { rooms, tasks, link, skills, early: Early::new() });
+        (Arc::clone(&serve), Background { serve, connector })
     }
 
     /// The Tasks.
@@ -74,33 +81,37 @@ impl Serve {
         &self.link
     }
 
-    /// Answers one request.
-    pub async fn answer(self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+    /// Answers one request. What needs no waiting is answered at once, so that whoever is turned away costs little.
+    pub fn answer(self: &Arc<Self>, request: Request<Incoming>, peer: SocketAddr) -> Answering {
         let (head, body) = request.into_parts();
-        let route = match route(&head.method, head.uri.path()) {
-            Ok(route) => route,
-            Err(refusal) => return ReplyTo::for_route(&Route::Rpc).refusal(&refusal).into_response(),
-        };
-        if let Err(refusal) = self.rooms.guard.check(&head.uri, &head.headers) {
-            return ReplyTo::for_route(&route).refusal(&refusal).into_response();
-        }
-        if let Route::Card(path) = route {
-            return self.card(path, &route, &head);
-        }
-        match self.admit(&head, peer.ip()) {
-            Ok((admitted, record)) => self.call(&route, &head, body, admitted, record).await,
-            Err(refusal) => {
-                self.rooms.audit.count(&refusal);
-                ReplyTo::for_route(&route).refusal(&refusal).into_response()
+        match self.enter(&head, peer.ip()) {
+            Ok((route, admitted, record)) => {
+                let call = Arc::clone(self).call(route, head, body, admitted, record);
+                Answering::Right(Box::pin(call))
             }
+            Err(answer) => Answering::Left(ready(answer)),
         }
     }
 
-    fn card(&self, path: CardPath, route: &Route, head: &Parts) -> Response<Body> {
+    /// The rooms before the body: an admitted call, or the answer to everything else.
+    fn enter(&self, head: &Parts, peer: IpAddr) -> Result<(Route, Admitted, Record), Response<Body>> {
+        let refuse = |route: &Route, refusal| {
+            self.rooms.audit.count(&refusal);
+            self.early.refusal(route, &refusal)
+        };
+        let route = route(&head.method, head.uri.path()).map_err(|refusal| refuse(&Route::Rpc, refusal))?;
+        self.rooms.guard.check(&head.uri, &head.headers).map_err(|refusal| refuse(&route, refusal))?;
+        if let Route::Card(path) = route {
+            return Err(self.card(path, head).unwrap_or_else(|refusal| refuse(&route, refusal)));
+        }
+        let (admitted, record) = self.admit(head, peer).map_err(|refusal| refuse(&route, refusal))?;
+        Ok((route, admitted, record))
+    }
+
+    fn card(&self, path: CardPath, head: &Parts) -> Result<Response<Body>, Refusal> {
         let known = self.rooms.admission.recognises(&head.headers);
         let reader = if known { Reader::Known } else { Reader::Stranger };
-        let card = self.rooms.cards.well_known(path == CardPath::Agent, &head.headers, host(head), reader);
-        card.unwrap_or_else(|refusal| ReplyTo::for_route(route).refusal(&refusal).into_response())
+        self.rooms.cards.well_known(path == CardPath::Agent, &head.headers, host(head), reader)
     }
 
     fn admit(&self, head: &Parts, peer: IpAddr) -> Result<(Admitted, Record), Refusal> {
@@ -110,14 +121,14 @@ impl Serve {
     }
 
     async fn call(
-        self,
-        route: &Route,
-        head: &Parts,
+        self: Arc<Self>,
+        route: Route,
+        head: Parts,
         body: Incoming,
         admitted: Admitted,
         mut record: Record,
     ) -> Response<Body> {
-        match self.read(route, head, body, &mut record).await {
+        match self.read(&route, &head, body, &mut record).await {
             Ok(call) => {
                 record.operation(call.operation.name(), call.reply.version, call.reply.binding);
                 let walk = Walk {
@@ -125,7 +136,7 @@ impl Serve {
                     admitted,
                     reply: call.reply,
                     record: Some(record),
-                    host: host(head).to_owned(),
+                    host: host(&head).to_owned(),
                     verdict: Verdict::Answered,
                 };
                 walk.perform(call.operation, &head.headers).await

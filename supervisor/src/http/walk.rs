@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// One admitted call on its walk.
 pub(super) struct Walk {
-    pub(super) serve: Serve,
+    pub(super) serve: Arc<Serve>,
     pub(super) admitted: Admitted,
     pub(super) reply: ReplyTo,
     /// Goes with the job, if one is started.

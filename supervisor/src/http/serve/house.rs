@@ -17,6 +17,7 @@ use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use musegate_protocol::message::{End, FromWorker, StartJob};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -24,7 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 pub(crate) struct House {
     pub(crate) place: Place,
-    pub(crate) serve: Serve,
+    pub(crate) serve: Arc<Serve>,
     pub(crate) address: SocketAddr,
     folder: tempfile::TempDir,
     tokens: Vec<(String, String)>,

@@ -94,6 +94,7 @@ impl Serve {
     }
 
     /// The rooms before the body: an admitted call, or the answer to everything else.
+    #[expect(clippy::result_large_err, reason = "the answer is moved once, a box would cost every stranger an allocation")]
     fn enter(&self, head: &Parts, peer: IpAddr) -> Result<(Route, Admitted, Record), Response<Body>> {
         let refuse = |route: &Route, refusal| {
             self.rooms.audit.count(&refusal);

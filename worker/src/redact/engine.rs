@@ -35,6 +35,8 @@ const SEARCHES: [Search; 5] = [Search::Forms, Search::Marked, Search::Plain, Sea
 struct Scan {
     /// Nothing before is of interest.
     from: usize,
+    /// From there to here nothing was found.
+    to: usize,
     /// The next place, and which of the things searched for is there.
     hit: Option<(usize, usize)>,
     /// How many families were judged there.
@@ -151,11 +153,12 @@ impl State {
         let text = self.buf.as_bytes();
         let mut best: Option<(Search, usize, usize)> = None;
         for (search, scan) in SEARCHES.into_iter().zip(&mut self.scans) {
-            if scan.hit.is_none() && scan.from < text.len() {
+            if scan.hit.is_none() && scan.to < text.len() {
                 let (hit, width) = find(rules, search, text, scan.from);
                 scan.hit = hit;
                 if hit.is_none() {
                     scan.from = scan.from.max((text.len() + 1).saturating_sub(width));
+                    scan.to = text.len();
                 }
             }
             if let Some((place, which)) = scan.hit
@@ -213,7 +216,8 @@ impl State {
         self.covered = self.done;
         for scan in &mut self.scans {
             let ahead = scan.hit.filter(|(place, _)| *place >= at);
-            *scan = Scan { from: scan.from.max(at), hit: ahead, part: if ahead.is_some() { scan.part } else { 0 } };
+            let part = if ahead.is_some() { scan.part } else { 0 };
+            *scan = Scan { from: scan.from.max(at), to: scan.to, hit: ahead, part };
         }
         if ended {
             self.block = None;
@@ -244,7 +248,7 @@ impl State {
             *at -= by;
         }
         for scan in &mut self.scans {
-            scan.from = scan.from.saturating_sub(by);
+            (scan.from, scan.to) = (scan.from.saturating_sub(by), scan.to.saturating_sub(by));
             scan.hit = scan.hit.map(|(place, which)| (place.saturating_sub(by), which));
         }
     }

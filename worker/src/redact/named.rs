@@ -286,7 +286,7 @@ fn looks_random(value: &[u8], quoted: bool) -> bool {
     bits >= 3.5 && (quoted || digit || (value.len() >= 16 && bits >= 3.9 && !code))
 }
 
-/// Shannon's entropy, bits per byte.
+/// Shannon's entropy, bits per byte. Each byte value is summed up where it is met first.
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0u32; 256];
     for b in value {
@@ -295,6 +295,25 @@ fn entropy(value: &[u8]) -> f64 {
         }
     }
     let all = value.len().max(1) as f64;
-    let used = counts.iter().filter(|n| **n > 0).map(|n| f64::from(*n) / all);
-    used.map(|share| -share * share.log2()).sum()
+    let mut sum = 0.0;
+    for b in value {
+        let n = counts.get_mut(usize::from(*b)).map_or(0, std::mem::take);
+        if n > 0 {
+            let share = f64::from(n) / all;
+            sum -= share * share.log2();
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entropy;
+
+    #[test]
+    fn entropy_counts_bits_per_byte() {
+        for (value, bits) in [("", 0.0), ("aaaa", 0.0), ("abab", 1.0), ("abcdefgh", 3.0), ("aabc", 1.5)] {
+            assert!((entropy(value.as_bytes()) - bits).abs() < 1e-9, "{value}");
+        }
+    }
 }

@@ -89,9 +89,7 @@ fn set(args: &Demo) -> io::Result<Stage> {
     };
     let muse = match &args.muse {
         Some(muse) => std::path::absolute(muse)?,
-        None => {
-            stand_in(&folder)?
-        }
+        None => stand_in(&folder)?,
     };
     let supervisor = [Set { section: "listen", key: "addresses", value: format!("[\"{address}\"]") }];
     let mut worker = vec![Set::text("muse", "path", muse)];

@@ -22,8 +22,8 @@ pub mod rooms;
 pub mod sanitize;
 pub mod schema;
 pub mod skills;
-pub mod start;
 pub mod stamp;
+pub mod start;
 pub mod tasks;
 
 pub use start::{main, run};

@@ -116,7 +116,8 @@ mod tests {
 
     fn skills() -> Skills {
         let schema = r#"'{"type":"object","required":["n"]}'"#;
-        let text = format!("[skills.sum]\ndescription = \"s\"\ninput_schema = {schema}\n[skills.chat]\ndescription = \"c\"\n");
+        let text =
+            format!("[skills.sum]\ndescription = \"s\"\ninput_schema = {schema}\n[skills.chat]\ndescription = \"c\"\n");
         Skills::new(&Config::parse(Path::new("/f"), &text).unwrap())
     }
 

@@ -6,8 +6,8 @@
 
 use super::body::{Body, collect};
 use super::early::Early;
-use super::walk::Walk;
 use super::router::{CardPath, Route, route};
+use super::walk::Walk;
 use crate::admission::Admitted;
 use crate::audit::{Record, Verdict};
 use crate::card::{Enforced, Reader};
@@ -94,7 +94,10 @@ impl Serve {
     }
 
     /// The rooms before the body: an admitted call, or the answer to everything else.
-    #[expect(clippy::result_large_err, reason = "the answer is moved once, a box would cost every stranger an allocation")]
+    #[expect(
+        clippy::result_large_err,
+        reason = "the answer is moved once, a box would cost every stranger an allocation"
+    )]
     fn enter(&self, head: &Parts, peer: IpAddr) -> Result<(Route, Admitted, Record), Response<Body>> {
         let refuse = |route: &Route, refusal| {
             self.rooms.audit.count(&refusal);
@@ -151,13 +154,7 @@ impl Serve {
         }
     }
 
-    async fn read(
-        &self,
-        route: &Route,
-        head: &Parts,
-        body: Incoming,
-        record: &mut Record,
-    ) -> Result<Call, Rejection> {
+    async fn read(&self, route: &Route, head: &Parts, body: Incoming, record: &mut Record) -> Result<Call, Rejection> {
         let listen = &self.rooms.config.listen;
         let body = collect(body, listen.max_body_bytes, listen.body_timeout).await;
         let body = body.map_err(|refusal| Rejection { reply: ReplyTo::for_route(route), refusal })?;
@@ -201,7 +198,6 @@ fn host(head: &Parts) -> &str {
     let authority = head.uri.authority().map(hyper::http::uri::Authority::as_str);
     authority.or_else(|| head.headers.get(HOST)?.to_str().ok()).unwrap_or_default()
 }
-
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test is its own client and looks at the files")]

@@ -5,8 +5,8 @@ use bytes::BytesMut;
 use musegate_protocol::bounded::{Label, List, Text};
 use musegate_protocol::codec::WorkerCodec;
 use musegate_protocol::message::{
-    End, EndedBy, FromWorker, HelloAck, INITIAL_CREDIT, InstanceId, JobId, JobLimits, MAX_CHUNK, Outcome, PROTOCOL, Report, StartJob,
-    Timing, ToWorker,
+    End, EndedBy, FromWorker, HelloAck, INITIAL_CREDIT, InstanceId, JobId, JobLimits, MAX_CHUNK, Outcome, PROTOCOL,
+    Report, StartJob, Timing, ToWorker,
 };
 use musegate_protocol::preamble;
 use std::collections::HashMap;

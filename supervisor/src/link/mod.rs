@@ -18,9 +18,7 @@ mod tests;
 
 pub use connect::Connector;
 use musegate_protocol::bounded::{Blob, FileName, Label, Text};
-use musegate_protocol::message::{
-    CancelReason, HelloAck, JobId, MAX_CHUNK, Outcome, Progress, RefuseReason,
-};
+use musegate_protocol::message::{CancelReason, HelloAck, JobId, MAX_CHUNK, Outcome, Progress, RefuseReason};
 use outbox::Outbox;
 pub use start::{Frame, Start};
 use std::path::PathBuf;

@@ -72,7 +72,8 @@ mod tests {
 
     fn turns(sizes: &[usize]) -> Vec<Turn> {
         let text = |n: &usize| Text::new("x".repeat(*n)).unwrap();
-        let pair = |n: &usize| [(Role::Caller, text(n)), (Role::Agent, text(n))].map(|(role, text)| Turn { role, text });
+        let pair =
+            |n: &usize| [(Role::Caller, text(n)), (Role::Agent, text(n))].map(|(role, text)| Turn { role, text });
         sizes.iter().flat_map(pair).collect()
     }
 

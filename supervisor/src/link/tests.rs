@@ -3,9 +3,7 @@
 use super::hand::{Hand, Place, ack, job, soon, until};
 use super::{Heard, Link, Sink, Start};
 use musegate_protocol::bounded::Text;
-use musegate_protocol::message::{
-    CancelReason, End, FromWorker, InstanceId, JobId, Progress, RefuseReason, ToWorker,
-};
+use musegate_protocol::message::{CancelReason, End, FromWorker, InstanceId, JobId, Progress, RefuseReason, ToWorker};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -124,7 +124,16 @@ struct Pass {
 
 impl Pass {
     fn new(mode: Mode, files: bool) -> Self {
-        Self { mode, masks: false, files, counts: Counts::default(), text_bytes: 0, file_bytes: 0, names: Vec::new(), changed: false }
+        Self {
+            mode,
+            masks: false,
+            files,
+            counts: Counts::default(),
+            text_bytes: 0,
+            file_bytes: 0,
+            names: Vec::new(),
+            changed: false,
+        }
     }
 
     /// In mode `strip` nothing is refused.

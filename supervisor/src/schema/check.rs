@@ -204,8 +204,10 @@ fn canonical(value: &Value) -> String {
         Value::Number(n) => n.as_f64().map_or_else(|| n.to_string(), |n| n.to_string()),
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         Value::Object(members) => {
-            let mut all: Vec<String> =
-                members.iter().map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), canonical(value))).collect();
+            let mut all: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), canonical(value)))
+                .collect();
             all.sort_unstable();
             format!("{{{}}}", all.join(","))
         }

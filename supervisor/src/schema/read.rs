@@ -96,7 +96,8 @@ impl Reader {
             "exclusiveMinimum" => node.number.above = Some(number(value)?),
             "exclusiveMaximum" => node.number.below = Some(number(value)?),
             "multipleOf" => {
-                node.number.multiple_of = Some(number(value).and_then(|n| if n > 0.0 { Ok(n) } else { Err("must be above 0".into()) })?);
+                node.number.multiple_of =
+                    Some(number(value).and_then(|n| if n > 0.0 { Ok(n) } else { Err("must be above 0".into()) })?);
             }
             "minItems" => node.array.min = Some(count(value)?),
             "maxItems" => node.array.max = Some(count(value)?),
@@ -139,7 +140,9 @@ fn types(value: &Value) -> Result<Types, String> {
         found.map(|(_, bits)| *bits).ok_or_else(|| "names no type of JSON".to_owned())
     };
     match value {
-        Value::Array(items) => Ok(Types(items.iter().map(bit).collect::<Result<Vec<_>, _>>()?.iter().fold(0, |a, b| a | b))),
+        Value::Array(items) => {
+            Ok(Types(items.iter().map(bit).collect::<Result<Vec<_>, _>>()?.iter().fold(0, |a, b| a | b)))
+        }
         one => bit(one).map(Types),
     }
 }

@@ -14,25 +14,69 @@ fn every_keyword_takes_and_refuses() {
         (json!({"type": "integer"}), vec![json!(1), json!(1.0), json!(-7)], vec![json!(1.5), json!("1"), json!(null)]),
         (json!({"type": "number"}), vec![json!(1), json!(1.5)], vec![json!("1")]),
         (json!({"type": ["null", "string"]}), vec![json!(null), json!("")], vec![json!(0), json!([])]),
-        (json!({"enum": [1, "a", {"x": [1, 2]}]}), vec![json!(1.0), json!("a"), json!({"x": [1, 2]})], vec![json!("b"), json!({"x": [2, 1]})]),
+        (
+            json!({"enum": [1, "a", {"x": [1, 2]}]}),
+            vec![json!(1.0), json!("a"), json!({"x": [1, 2]})],
+            vec![json!("b"), json!({"x": [2, 1]})],
+        ),
         (json!({"const": {"a": 1, "b": 2}}), vec![json!({"b": 2, "a": 1})], vec![json!({"a": 1})]),
-        (json!({"minLength": 2, "maxLength": 3}), vec![json!("éé"), json!("abc"), json!(5)], vec![json!("a"), json!("abcd")]),
+        (
+            json!({"minLength": 2, "maxLength": 3}),
+            vec![json!("éé"), json!("abc"), json!(5)],
+            vec![json!("a"), json!("abcd")],
+        ),
         (json!({"pattern": "^[a-z]\\d+$"}), vec![json!("a1"), json!(1)], vec![json!("1a"), json!("a")]),
-        (json!({"minimum": 1, "exclusiveMaximum": 3}), vec![json!(1), json!(2.9), json!("x")], vec![json!(0.9), json!(3)]),
+        (
+            json!({"minimum": 1, "exclusiveMaximum": 3}),
+            vec![json!(1), json!(2.9), json!("x")],
+            vec![json!(0.9), json!(3)],
+        ),
         (json!({"exclusiveMinimum": 1, "maximum": 3}), vec![json!(1.1), json!(3)], vec![json!(1), json!(4)]),
         (json!({"multipleOf": 0.1}), vec![json!(0.3), json!(7)], vec![json!(0.35)]),
-        (json!({"items": {"type": "string"}, "minItems": 1, "maxItems": 2}), vec![json!(["a"])], vec![json!([]), json!(["a", 1]), json!(["a", "b", "c"])]),
-        (json!({"prefixItems": [{"type": "string"}], "items": false}), vec![json!(["a"]), json!([])], vec![json!([1]), json!(["a", 1])]),
-        (json!({"uniqueItems": true}), vec![json!([1, "1", [1], {"a": 1, "b": 2}])], vec![json!([1, 1.0]), json!([{"a": 1, "b": 2}, {"b": 2, "a": 1}])]),
-        (json!({"required": ["a"], "minProperties": 2, "maxProperties": 2}), vec![json!({"a": 1, "b": 2})], vec![json!({"b": 1, "c": 1}), json!({"a": 1}), json!({"a": 1, "b": 1, "c": 1})]),
-        (json!({"properties": {"a": {"type": "string"}}, "additionalProperties": false}), vec![json!({"a": ""}), json!({})], vec![json!({"a": 1}), json!({"b": ""})]),
-        (json!({"properties": {"a": true}, "additionalProperties": {"type": "null"}}), vec![json!({"a": 1, "b": null})], vec![json!({"b": 1})]),
+        (
+            json!({"items": {"type": "string"}, "minItems": 1, "maxItems": 2}),
+            vec![json!(["a"])],
+            vec![json!([]), json!(["a", 1]), json!(["a", "b", "c"])],
+        ),
+        (
+            json!({"prefixItems": [{"type": "string"}], "items": false}),
+            vec![json!(["a"]), json!([])],
+            vec![json!([1]), json!(["a", 1])],
+        ),
+        (
+            json!({"uniqueItems": true}),
+            vec![json!([1, "1", [1], {"a": 1, "b": 2}])],
+            vec![json!([1, 1.0]), json!([{"a": 1, "b": 2}, {"b": 2, "a": 1}])],
+        ),
+        (
+            json!({"required": ["a"], "minProperties": 2, "maxProperties": 2}),
+            vec![json!({"a": 1, "b": 2})],
+            vec![json!({"b": 1, "c": 1}), json!({"a": 1}), json!({"a": 1, "b": 1, "c": 1})],
+        ),
+        (
+            json!({"properties": {"a": {"type": "string"}}, "additionalProperties": false}),
+            vec![json!({"a": ""}), json!({})],
+            vec![json!({"a": 1}), json!({"b": ""})],
+        ),
+        (
+            json!({"properties": {"a": true}, "additionalProperties": {"type": "null"}}),
+            vec![json!({"a": 1, "b": null})],
+            vec![json!({"b": 1})],
+        ),
         (json!({"allOf": [{"minimum": 1}, {"maximum": 2}]}), vec![json!(1)], vec![json!(0), json!(3)]),
         (json!({"anyOf": [{"type": "string"}, {"minimum": 5}]}), vec![json!("x"), json!(5)], vec![json!(4)]),
         (json!({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}), vec![json!(2), json!(9)], vec![json!(6), json!(5)]),
         (json!({"not": {"type": "string"}}), vec![json!(1)], vec![json!("x")]),
-        (json!({"$defs": {"n": {"type": "null"}}, "items": {"$ref": "#/$defs/n"}}), vec![json!([null])], vec![json!([1])]),
-        (json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false}), vec![json!({"next": {"next": {}}})], vec![json!({"next": {"next": 1}}), json!({"x": 1})]),
+        (
+            json!({"$defs": {"n": {"type": "null"}}, "items": {"$ref": "#/$defs/n"}}),
+            vec![json!([null])],
+            vec![json!([1])],
+        ),
+        (
+            json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false}),
+            vec![json!({"next": {"next": {}}})],
+            vec![json!({"next": {"next": 1}}), json!({"x": 1})],
+        ),
     ];
     for (schema, good, bad) in table {
         for value in good {
@@ -93,7 +137,8 @@ fn an_endless_schema_is_an_end_and_no_hang() {
     for _ in 0..100 {
         deep = json!([deep]);
     }
-    let nested = json!({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "not": {"const": 1}}}, "not": {"$ref": "#/$defs/n"}});
+    let nested =
+        json!({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "not": {"const": 1}}}, "not": {"$ref": "#/$defs/n"}});
     assert!(checked(nested, deep).is_err(), "too deep to prove that it is not so");
     let long: Vec<Value> = (0..50_000).map(|n| json!(n)).collect();
     assert_eq!(checked(json!({"uniqueItems": true}), json!(long)), Ok(()));

@@ -48,7 +48,8 @@ impl Ending {
 
     /// The connection to the worker ended while the job ran.
     pub(super) fn lost() -> Self {
-        let sentence = "worker restarted while this ran, and nothing of it goes on; send the message again as a new one";
+        let sentence =
+            "worker restarted while this ran, and nothing of it goes on; send the message again as a new one";
         Self::new(TaskState::Failed, sentence, "worker-restarted", Some(2))
     }
 
@@ -172,7 +173,8 @@ mod tests {
 
     #[test]
     fn every_end_but_completed_has_a_sentence() {
-        let reasons = [CancelReason::Caller, CancelReason::CallerLeft, CancelReason::Operator, CancelReason::WorkerStops];
+        let reasons =
+            [CancelReason::Caller, CancelReason::CallerLeft, CancelReason::Operator, CancelReason::WorkerStops];
         let refusals = [
             RefuseReason::Busy,
             RefuseReason::Draining,

@@ -59,7 +59,11 @@ mod tests {
         for n in 0..10_000u64 {
             let cost = 65 + u32::try_from(n % 977).unwrap();
             spent += u64::from(cost);
-            if n % 3 == 0 { flow.settled(cost) } else { flow.passing(n, cost) }
+            if n % 3 == 0 {
+                flow.settled(cost)
+            } else {
+                flow.passing(n, cost)
+            }
             flow.taken(n.saturating_sub(20));
             if let Some(due) = flow.due() {
                 assert!(due >= BATCH);

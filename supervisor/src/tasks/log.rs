@@ -41,10 +41,20 @@ pub(super) enum Next {
 
 #[derive(Debug)]
 enum What {
-    Status { status: Status, progress: Option<Progress> },
+    Status {
+        status: Status,
+        progress: Option<Progress>,
+    },
     /// The answer. `chunked`: a reader in pieces has had it as text.
-    Answer { artifact: Arc<Artifact>, chunked: bool, last: bool },
-    Artifact { artifact: Arc<Artifact>, last: bool },
+    Answer {
+        artifact: Arc<Artifact>,
+        chunked: bool,
+        last: bool,
+    },
+    Artifact {
+        artifact: Arc<Artifact>,
+        last: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -256,7 +266,8 @@ impl Mark {
     fn say_to_pieces(&self, at: Cursor) -> Next {
         match self.what {
             What::Answer { chunked: true, .. } => {
-                let cursor = Cursor { generation: self.generation, marks: self.number.saturating_add(1), bytes: at.bytes };
+                let cursor =
+                    Cursor { generation: self.generation, marks: self.number.saturating_add(1), bytes: at.bytes };
                 Next::Event(cursor, Event::Chunk { text: Bytes::new(), append: at.bytes > 0, last: true })
             }
             What::Answer { .. } => self.say(Cursor { bytes: self.at, ..at }),

@@ -194,7 +194,9 @@ mod tests {
             add(&mut memory, "ann", &format!("c{}", n % 3), &"x".repeat(300 + n));
             let sum: usize = memory.shelves.values().flat_map(|s| s.contexts.values()).map(|c| c.bytes).sum();
             assert_eq!(memory.bytes, sum);
-            assert!(sum <= LIMITS.all_bytes && memory.shelves[&label("ann")].contexts.values().all(|c| c.bytes <= 1010));
+            assert!(
+                sum <= LIMITS.all_bytes && memory.shelves[&label("ann")].contexts.values().all(|c| c.bytes <= 1010)
+            );
         }
         add(&mut memory, "ann", "long", &"é".repeat(5000));
         assert_eq!(asked(&mut memory, "ann", "long")[0].len(), 500 + " […]".len());

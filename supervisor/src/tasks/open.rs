@@ -113,7 +113,8 @@ impl Tasks {
 
 impl Shared {
     fn entry(&self, caller: &Label, message: &Message) -> Result<Entry, Refusal> {
-        let random = || ids::random().ok_or(Refusal::Unavailable { retry: Duration::from_secs(1), why: "no randomness" });
+        let random =
+            || ids::random().ok_or(Refusal::Unavailable { retry: Duration::from_secs(1), why: "no randomness" });
         let context = match &message.context_id {
             Some(context) => {
                 Label::new(&*context.0).map_err(|unfit| invalid("message.contextId", &unfit.to_string()))?;

@@ -280,7 +280,8 @@ mod tests {
 
     #[test]
     fn a_clip_never_cuts_a_character_and_always_advances() {
-        for (text, max, cut) in [("abc", 2, "ab"), ("é", 1, "é"), ("aéb", 2, "a"), ("😀😀", 6, "😀"), ("", 0, "")] {
+        for (text, max, cut) in [("abc", 2, "ab"), ("é", 1, "é"), ("aéb", 2, "a"), ("😀😀", 6, "😀"), ("", 0, "")]
+        {
             assert_eq!(clip(text.as_bytes(), max), cut.as_bytes());
         }
     }

@@ -182,7 +182,8 @@ impl Store {
 
     fn let_go(&mut self) -> Option<Arc<Entry>> {
         let first = |pick: fn(&Shelf) -> &BTreeSet<u64>| {
-            let most = self.shelves.values().filter(|shelf| !pick(shelf).is_empty()).max_by_key(|shelf| shelf.order.len());
+            let most =
+                self.shelves.values().filter(|shelf| !pick(shelf).is_empty()).max_by_key(|shelf| shelf.order.len());
             most.and_then(|shelf| shelf.order.get(pick(shelf).first()?).cloned())
         };
         let id = first(|shelf| &shelf.ended).or_else(|| first(|shelf| &shelf.waiting))?;

@@ -295,7 +295,10 @@ async fn whatever_happens_a_task_ends_once_and_nothing_follows() {
             0 | 1 => End::Completed,
             2 => End::Cancelled { reason: CancelReason::Caller },
             3 => End::Cancelled { reason: CancelReason::WorkerStops },
-            _ => End::Failed { kind: musegate_protocol::message::FailureKind::Crashed, sentence: Text::cut("it crashed") },
+            _ => End::Failed {
+                kind: musegate_protocol::message::FailureKind::Crashed,
+                sentence: Text::cut("it crashed"),
+            },
         };
         rig.hand.finish(job, end).await;
         let late = (seed % 3 == 1).then(|| cancel(&rig));

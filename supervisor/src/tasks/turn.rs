@@ -4,6 +4,7 @@
 //! is beyond it when the attached readers have it; files and progress are bounded. A turn holds its slot and its audit
 //! record for exactly as long as it lives. Refuses to know sockets and HTTP.
 
+use super::Shared;
 use super::ending::Ending;
 use super::entry::{Entry, Inner};
 use super::files::Files;
@@ -11,7 +12,6 @@ use super::log::Log;
 use super::memory::Exchange;
 use super::open::Opening;
 use super::readers::Kind;
-use super::Shared;
 use crate::a2a::{MessageId, Metadata, Progress, TaskState, Timestamp};
 use crate::admission::{Caller, Slot};
 use crate::audit::Record;
@@ -121,7 +121,7 @@ impl Running {
             Heard::Finished(outcome) => {
                 let bytes = self.shared.bounds.kept.context_bytes;
                 self.over(|inner| inner.finished(&outcome, bytes, now));
-            },
+            }
             Heard::Lost => self.over(|inner| {
                 // Who asked for the end gets it: a worker that is gone has ended its jobs.
                 let asked = inner.turn.as_ref().and_then(|turn| turn.cancel);

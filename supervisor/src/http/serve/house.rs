@@ -17,10 +17,10 @@ use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use musegate_protocol::message::{End, FromWorker, StartJob};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 
 pub(crate) struct House {

@@ -2,8 +2,8 @@
 
 use super::house::{House, Seen, answer, message, rpc, say, sentence, state};
 use crate::link::hand::{soon, until};
-use musegate_protocol::message::{CancelReason, End, FailureKind, FromWorker, Progress, Role, ToWorker};
 use musegate_protocol::Text;
+use musegate_protocol::message::{CancelReason, End, FailureKind, FromWorker, Progress, Role, ToWorker};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -39,7 +39,10 @@ async fn a_stream_hears_progress_then_one_artifact_then_the_end() {
     hand.finish(start.job, End::Completed).await;
     let all = stream.rest().await;
     let words: Vec<String> = all.iter().map(|seen| seen.word()).collect();
-    assert_eq!(words, ["task SUBMITTED", "status WORKING", "status WORKING", "artifact last one two", "status COMPLETED"]);
+    assert_eq!(
+        words,
+        ["task SUBMITTED", "status WORKING", "status WORKING", "artifact last one two", "status COMPLETED"]
+    );
     let progress = &all[2].data["result"]["statusUpdate"];
     assert_eq!(sentence(progress), "tool started: bash");
     assert!(all.iter().all(|seen| !seen.id.is_empty()));
@@ -66,8 +69,15 @@ async fn in_pieces_text_comes_at_once_and_every_cursor_resumes_without_gap_or_re
     hand.finish(start.job, End::Completed).await;
     all.extend(stream.rest().await);
     let words: Vec<String> = all.iter().map(|seen| seen.word()).collect();
-    let expected =
-        ["task SUBMITTED", "status WORKING", "artifact one ", "append two ", "append three", "append last ", "status COMPLETED"];
+    let expected = [
+        "task SUBMITTED",
+        "status WORKING",
+        "artifact one ",
+        "append two ",
+        "append three",
+        "append last ",
+        "status COMPLETED",
+    ];
     assert_eq!(words, expected);
     let id = all[0].data["result"]["task"]["id"].clone();
     for (at, seen) in all.iter().enumerate() {
@@ -80,10 +90,11 @@ async fn in_pieces_text_comes_at_once_and_every_cursor_resumes_without_gap_or_re
 
 /// What is said in all: text may be cut otherwise.
 fn gist(all: &[Seen]) -> String {
-    let words = all.iter().map(|seen| match seen.data["result"]["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str() {
-        Some(text) => text.to_owned(),
-        None => format!("|{}|", seen.word()),
-    });
+    let words =
+        all.iter().map(|seen| match seen.data["result"]["artifactUpdate"]["artifact"]["parts"][0]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("|{}|", seen.word()),
+        });
     words.collect()
 }
 
@@ -147,7 +158,8 @@ async fn who_waits_for_a_slot_has_a_submitted_task_that_can_be_canceled() {
     }
     let full = client.rpc(say("SendMessage", "m4", "go")).await;
     assert_eq!((full.0, &listed["totalSize"]), (503, &json!(2)));
-    let third = listed["tasks"].as_array().unwrap().iter().find(|task| task["history"][0]["messageId"] == "m3").unwrap();
+    let third =
+        listed["tasks"].as_array().unwrap().iter().find(|task| task["history"][0]["messageId"] == "m3").unwrap();
     let canceled = client.call("CancelTask", json!({ "id": third["id"] })).await;
     assert_eq!(state(&canceled["result"]), "TASK_STATE_CANCELED");
     assert_eq!(state(&soon(dropped).await.unwrap().1["result"]["task"]), "TASK_STATE_CANCELED");
@@ -230,7 +242,8 @@ async fn a_lost_worker_fails_its_task_with_a_hint_and_the_stream_ends_well() {
 #[tokio::test]
 async fn a_conversation_goes_on_with_roles_that_we_set() {
     let (house, mut hand) = House::with_worker("", "").await;
-    let in_context = |id: &str, text: &str| rpc("SendMessage", message(id, text, json!({ "contextId": "c1" }), json!({})));
+    let in_context =
+        |id: &str, text: &str| rpc("SendMessage", message(id, text, json!({ "contextId": "c1" }), json!({})));
     for n in 0..8 {
         let asked = house.ask("ann", in_context(&format!("m{n}"), &format!("q{n}"))).await;
         let start = hand.answer(&format!("a{n}")).await;
@@ -269,7 +282,8 @@ async fn a_question_waits_for_the_client_and_the_task_goes_on_with_its_history()
     hand.finish(start.job, End::Completed).await;
     let done = soon(asked).await.unwrap().1["result"]["task"].clone();
     assert_eq!((&done["id"], state(&done), answer(&done)), (&task["id"], "TASK_STATE_COMPLETED", "painted"));
-    let texts: Vec<&str> = done["history"].as_array().unwrap().iter().map(|m| m["parts"][0]["text"].as_str().unwrap()).collect();
+    let texts: Vec<&str> =
+        done["history"].as_array().unwrap().iter().map(|m| m["parts"][0]["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["paint it", "which colour?", "red"]);
 }
 
@@ -328,7 +342,10 @@ async fn a_client_that_leaves_ends_nothing_unless_its_grant_says_so() {
     assert_eq!(hand.hear().await, ToWorker::Cancel { job: start.job, reason: CancelReason::CallerLeft });
     hand.finish(start.job, End::Cancelled { reason: CancelReason::CallerLeft }).await;
     until(|| house.records().len() == 1).await;
-    assert_eq!((&house.records()[0]["verdict"], &house.records()[0]["reason"]), (&json!("canceled"), &json!("caller-left")));
+    assert_eq!(
+        (&house.records()[0]["verdict"], &house.records()[0]["reason"]),
+        (&json!("canceled"), &json!("caller-left"))
+    );
     let mut client = house.client("ann").await;
     let task = client.call("ListTasks", json!({})).await["result"]["tasks"][0].clone();
     assert!(sentence(&task).contains("client left"), "{task}");
@@ -360,7 +377,10 @@ async fn files_of_a_job_follow_the_answer_as_artifacts() {
     hand.finish(start.job, End::Completed).await;
     let task = soon(asked).await.unwrap().1["result"]["task"].clone();
     assert_eq!(task["artifacts"].as_array().unwrap().len(), 2, "{task}");
-    assert_eq!(task["artifacts"][1]["parts"][0], json!({ "raw": "eHh4eHh4", "filename": "a.csv", "mediaType": "text/csv" }));
+    assert_eq!(
+        task["artifacts"][1]["parts"][0],
+        json!({ "raw": "eHh4eHh4", "filename": "a.csv", "mediaType": "text/csv" })
+    );
 }
 
 #[tokio::test]
@@ -372,9 +392,8 @@ input_schema = '{"type":"object","properties":{"n":{"type":"array"}},"required":
 output_schema = '{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}'
 "#;
     let (house, mut hand) = House::with_worker("", settings).await;
-    let ask = |id: &str, data: Value| {
-        rpc("SendMessage", message(id, "", json!({ "parts": [{ "data": data }] }), json!({})))
-    };
+    let ask =
+        |id: &str, data: Value| rpc("SendMessage", message(id, "", json!({ "parts": [{ "data": data }] }), json!({})));
     let mut client = house.client("ann").await;
     let wrong = client.rpc(ask("m0", json!({ "n": 1 }))).await.1;
     assert_eq!(wrong["error"]["code"], -32602);

@@ -2,7 +2,6 @@
 
 mod attacks;
 mod honest;
-#[expect(clippy::disallowed_methods, reason = "the table is compared with its file")]
 mod properties;
 mod streams;
 

@@ -114,9 +114,10 @@ fn gist(log: &Log, story: &[Told]) -> Vec<Told> {
     for told in story {
         match (out.last_mut(), told) {
             (_, Told::Text { generation, .. }) if *generation < log.generation => {}
-            (Some(Told::Text { text, last, generation: g, .. }), Told::Text { text: more, last: end, generation, .. })
-                if g == generation =>
-            {
+            (
+                Some(Told::Text { text, last, generation: g, .. }),
+                Told::Text { text: more, last: end, generation, .. },
+            ) if g == generation => {
                 text.push_str(more);
                 *last = *end;
             }

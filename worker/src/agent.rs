@@ -53,10 +53,14 @@ impl Maker {
             Provider::Meta => PORTS.to_vec(),
             Provider::Echo => Vec::new(),
         };
+        let reach = self.config.reach;
         let confinement = Confinement {
             allow_weak: self.config.allow_weak.clone(),
             exec: vec![binary.program.clone()],
             connect_ports,
+            udp: reach.names && settings.provider == Provider::Meta,
+            memfd: reach.memory_files,
+            list_folders: reach.list_folders,
             ..Confinement::default()
         };
         let jail = Jail::start(&self.command, confinement).await?;

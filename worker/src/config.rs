@@ -28,10 +28,23 @@ pub struct Config {
     pub limits: Limits,
     /// Layers that may be missing.
     pub allow_weak: Vec<Layer>,
+    /// What this machine's Muse needs beyond the strict profile of a job.
+    pub reach: Reach,
     /// Shapes of secrets beyond the built-in ones.
     pub redact: Vec<ExtraPattern>,
     /// The log on stderr.
     pub log: Log,
+}
+
+/// What a job may reach beyond its strict profile, `[confinement]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// UDP sockets, to ask for names; only with Meta's model.
+    pub names: bool,
+    /// memfd_create.
+    pub memory_files: bool,
+    /// The names in every folder.
+    pub list_folders: bool,
 }
 
 /// `[socket]`
@@ -214,14 +227,15 @@ impl Config {
         let muse = sections::muse(&mut settings.section("muse"));
         let jobs = sections::jobs(&mut settings.section("jobs"));
         let limits = sections::limits(&mut settings.section("limits"));
-        let words = "words of the layers, see docs/CONFINEMENT.md";
-        let allow_weak = settings.section("confinement").list(
+        let mut confinement = settings.section("confinement");
+        let allow_weak = confinement.list(
             "allow_weak",
             &[],
-            words,
+            "words of the layers, see docs/confinement.md",
             "Layers of confinement that may be missing on this machine. Without their word here the worker refuses to start.",
             check::layer,
         );
+        let reach = sections::reach(&mut confinement);
         let mut redaction = settings.section("redaction");
         let redact = redaction.list(
             "patterns",
@@ -234,7 +248,7 @@ impl Config {
             redaction.problem("patterns", format!("has {}, there may be {MAX_EXTRA}", redact.len()));
         }
         let log = sections::log(&mut settings.section("log"));
-        Some(Self { allow_root, socket: socket?, muse: muse?, jobs: jobs?, limits, allow_weak, redact, log })
+        Some(Self { allow_root, socket: socket?, muse: muse?, jobs: jobs?, limits, allow_weak, reach, redact, log })
     }
 }
 

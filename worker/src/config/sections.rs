@@ -1,6 +1,6 @@
 //! The keys of each section, each with its default, its range and its sentence.
 
-use super::{Format, Jobs, Level, Limits, Log, Muse, Provider, Socket, Tools, check};
+use super::{Format, Jobs, Level, Limits, Log, Muse, Provider, Reach, Socket, Tools, check};
 use musegate_protocol::message::MAX_JOBS;
 use musegate_settings::Section;
 use std::time::Duration;
@@ -148,5 +148,25 @@ pub(super) fn log(section: &mut Section<'_>) -> Log {
     Log {
         format: section.word("format", Format::Text, &forms, "The form of the log on stderr."),
         level: section.word("level", Level::Info, &levels, "The least important lines that are still written."),
+    }
+}
+
+pub(super) fn reach(section: &mut Section<'_>) -> Reach {
+    Reach {
+        names: section.flag(
+            "names",
+            true,
+            "Let a job of Meta's model ask for names over UDP. Linux before 7.2 cannot bound where datagrams go.",
+        ),
+        memory_files: section.flag(
+            "memory_files",
+            false,
+            "Let a job make files in memory, and so run code that was never a file, for a Muse that does not start without.",
+        ),
+        list_folders: section.flag(
+            "list_folders",
+            false,
+            "Let a job list every folder, names only, for a Muse that opens the folders above its own.",
+        ),
     }
 }

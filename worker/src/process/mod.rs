@@ -125,7 +125,7 @@ pub enum JailError {
         error: io::Error,
     },
     /// This machine lacks layers that the settings require.
-    #[error("this machine lacks {}; see docs/CONFINEMENT.md, or name them in confinement.allow_weak", words(.0))]
+    #[error("this machine lacks {}; see docs/confinement.md, or name them in confinement.allow_weak", words(.0))]
     Weak(Vec<Layer>),
 }
 

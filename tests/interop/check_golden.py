@@ -48,8 +48,8 @@ def each(folder, kinds, unwrap):
 
 
 def result(kind, body):
-    """Out of the JSON-RPC envelope."""
-    if kind == "refusal":
+    """Out of the JSON-RPC envelope. A webhook is told the thing itself."""
+    if kind in ("refusal", "notification"):
         return body
     assert body["jsonrpc"] == "2.0" and body["id"] == 7 and set(body) == {"jsonrpc", "id", "result"}, body
     return body["result"]
@@ -91,6 +91,7 @@ def sdk_1_3():
         "push-list": protobuf(pb.ListTaskPushNotificationConfigsResponse),
         "push-deleted": lambda value: value == {} or 1 / 0,
         "stream": protobuf(pb.StreamResponse),
+        "notification": protobuf(pb.StreamResponse),
     }
     each("1.0-jsonrpc", {**kinds, "refusal": error_of_1_0("rpc")}, result)
     each("1.0-rest", {**kinds, "refusal": error_of_1_0("rest")}, lambda kind, body: body)
@@ -108,6 +109,7 @@ def pydantic_0_3(types):
         "push-deleted": types.DeleteTaskPushNotificationConfigSuccessResponse,
         "stream": types.SendStreamingMessageSuccessResponse,
         "refusal": types.JSONRPCErrorResponse,
+        "notification": types.Task,
     }
     each("0.3-jsonrpc", {kind: model.model_validate for kind, model in kinds.items()}, lambda kind, body: body)
 
@@ -139,6 +141,7 @@ def sdk_0_3():
         "push-deleted": lambda value: value == {} or 1 / 0,
         "stream": lambda value: back.stream_response(protobuf(pb.StreamResponse)(value)),
         "refusal": lambda value: value["message"] or 1 / 0,
+        "notification": types.Task.model_validate,
     }
     each("0.3-rest", kinds, lambda kind, body: body)
 

@@ -52,12 +52,13 @@ impl Half {
             return Err(Exit::Config);
         }
         self.failed_starts = if self.since.elapsed() < YOUNG { self.failed_starts + 1 } else { 0 };
-        if self.failed_starts >= MAX_FAILED_STARTS {
+        // One that says why it ends will say the same again; one that was killed may not be killed again.
+        if status.code().is_some() && self.failed_starts >= MAX_FAILED_STARTS {
             out::complain(&format!("the {} failed {MAX_FAILED_STARTS} times at its start", self.name()), None);
             return Err(Exit::Unavailable);
         }
         out::note(&format!("the {} ended ({status}); starting it again", self.name()));
-        tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.failed_starts)).await;
+        tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.failed_starts.min(MAX_FAILED_STARTS))).await;
         let started = spawn(self.word, &self.config).map_err(|error| {
             out::complain(&format!("cannot start the {}: {error}", self.name()), None);
             Exit::Os

@@ -7,13 +7,14 @@ use crate::exit::Exit;
 use crate::out;
 use crate::pair;
 use crate::paths::Folders;
+use crate::status;
 use musegate_protocol::message::Layer;
 use musegate_supervisor::config::Config as Supervisor;
 use musegate_worker::config::{Config as Worker, Provider};
 use musegate_worker::process::JailCommand;
 use musegate_worker::{WorkerError, examine};
 use nix::unistd::{User, geteuid};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::env;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -68,6 +69,7 @@ pub(crate) async fn run(args: &Doctor, folders: &Folders) -> Exit {
     if let (Ok(supervisor), Ok(worker)) = (check::supervisor_config(folders), check::worker_config(folders)) {
         pair_fits(&supervisor, &worker, &mut findings);
         muse(&worker, &mut findings).await;
+        running(&supervisor, &mut findings);
     }
     show(&findings.0, args.json);
     let worst = findings.0.iter().any(|finding| finding.grade == Grade::Bad);
@@ -155,6 +157,22 @@ async fn muse(worker: &Worker, findings: &mut Findings) {
             };
             findings.bad("muse", error.to_string(), mend);
         }
+    }
+}
+
+/// Whether the pair that runs now, if one does, is of this version on both sides.
+fn running(supervisor: &Supervisor, findings: &mut Findings) {
+    let Ok(said) = status::ask(&supervisor.operator) else {
+        return findings.good("running", "no pair at the moment");
+    };
+    let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).unwrap_or("none").to_owned();
+    let (theirs, worker) = (text("/version"), text("/worker/build"));
+    let own = env!("CARGO_PKG_VERSION");
+    if theirs == own && (worker == "none" || worker.ends_with(own)) {
+        findings.good("running", format!("supervisor {theirs}, worker {worker}"));
+    } else {
+        let found = format!("supervisor {theirs}, worker {worker}, this command {own}");
+        findings.weak("running", found, "restart both after an update");
     }
 }
 

@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Status, folders: &Folders) -> Exit {
     if said.get("worker_is_there") == Some(&Value::Bool(true)) { Exit::Ok } else { Exit::NotInOrder }
 }
 
-fn ask(socket: &Path) -> io::Result<Value> {
+/// The document that the running supervisor tells.
+pub(crate) fn ask(socket: &Path) -> io::Result<Value> {
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut text = String::new();

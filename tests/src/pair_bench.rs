@@ -96,14 +96,20 @@ impl Drop for Pair {
 }
 
 impl Pair {
-    /// Settings, a caller, and both processes; `more`: lines for worker.toml's end.
+    /// Settings, a caller, and both processes.
     #[must_use]
     pub fn start(programs: Programs) -> Self {
+        Self::start_with(programs, Path::new("muse-stub"), "")
+    }
+
+    /// The same with another agent; `muse` is absolute or in the pair's folder, `more` are lines for its section.
+    #[must_use]
+    pub fn start_with(programs: Programs, muse: &Path, more: &str) -> Self {
         let base = Path::new("/dev/shm");
         let folder = if base.is_dir() { TempDir::new_in(base) } else { TempDir::new() }.expect("a folder");
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr()).expect("a port");
         let mut pair = Self { programs, folder, address: port, token: String::new(), supervisor: None, worker: None };
-        pair.write_settings();
+        pair.write_settings(muse, more);
         let caller = musegate_protocol::Label::new("tester").expect("a name");
         let token = musegate_supervisor::admission::edit::add(&pair.path("callers.toml"), &caller, None);
         pair.token = token.expect("a token").clear.to_string();
@@ -119,7 +125,7 @@ impl Pair {
         self.folder.path().join(name)
     }
 
-    fn write_settings(&self) {
+    fn write_settings(&self, muse: &Path, more: &str) {
         let root = if Uid::effective().is_root() { "allow_root = true\n" } else { "" };
         // The worker finds its jail beside itself, by its own name.
         symlink(self.programs.worker, self.path("musegate-worker")).expect("a link");
@@ -135,8 +141,8 @@ impl Pair {
             self.address
         );
         let worker = format!(
-            "{root}[socket]\npath = {socket:?}\n[muse]\npath = {:?}\n[jobs]\nscratch = {:?}\n",
-            self.path("muse-stub"),
+            "{root}[socket]\npath = {socket:?}\n[muse]\npath = {:?}\n{more}[jobs]\nscratch = {:?}\n",
+            self.folder.path().join(muse),
             self.path("jobs")
         );
         fs::write(self.path("supervisor.toml"), supervisor).expect("settings");

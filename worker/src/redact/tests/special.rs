@@ -55,6 +55,12 @@ fn a_known_value_of_a_known_shape_is_counted_as_known() {
 }
 
 #[test]
+fn a_known_value_that_begins_before_a_waiting_credential_is_not_let_through() {
+    let rules = rules_with(&["Basic own-secret"], &[]);
+    assert_eq!(redact(&rules, "Authorization: Basic own-secret!"), "Authorization: [redacted:own-secret]!");
+}
+
+#[test]
 fn many_known_values_are_found_without_vectors_too() {
     let secrets: Vec<String> = (0..60).map(|n| format!("{n:02}-secret-value-{n:02}")).collect();
     let all: Vec<&str> = secrets.iter().map(String::as_str).collect();

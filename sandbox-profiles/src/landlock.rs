@@ -46,6 +46,8 @@ pub enum Access {
     Write,
     /// List folders; read no file.
     List,
+    /// Connect to Unix sockets, which older kernels than ABI 9 do not bound.
+    Connect,
 }
 
 impl Access {
@@ -53,6 +55,7 @@ impl Access {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let wanted = match self {
             Self::List => AccessFs::ReadDir.into(),
+            Self::Connect => AccessFs::ResolveUnix.into(),
             Self::Read => read,
             Self::Execute => read | AccessFs::Execute,
             Self::Use => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,

@@ -20,6 +20,7 @@ pub mod namespaces;
 pub mod peer;
 #[cfg(target_os = "linux")]
 pub mod pidfd;
+pub mod seatbelt;
 #[cfg(target_os = "linux")]
 pub mod seccomp;
 pub mod signals;

@@ -16,6 +16,8 @@ pub struct Options {
     pub write: Vec<PathBuf>,
     /// Files and folders that it reads again while it runs: configuration, callers.
     pub read: Vec<PathBuf>,
+    /// The worker's socket. macOS bounds by it to whom the supervisor connects, Linux since Landlock's ABI 9.
+    pub worker_socket: PathBuf,
 }
 
 /// First step: before the runtime is built, while there is one thread; all sockets are bound by then.
@@ -28,7 +30,13 @@ pub fn lock_down_before_runtime(options: &Options) -> io::Result<Walls> {
     #[cfg(target_os = "linux")]
     linux::enter(options, &mut walls)?;
     #[cfg(not(target_os = "linux"))]
-    let _ = options;
+    {
+        use crate::seatbelt::{Profile, real};
+        let reals = |paths: &[PathBuf]| paths.iter().map(|path| real(path)).collect::<Vec<_>>();
+        let socket = real(&options.worker_socket);
+        Profile::supervisor(&socket, &reals(&options.write), &reals(&options.read)).apply()?;
+        walls.note("seatbelt", std::fs::read_dir("/Users").is_err());
+    }
     Ok(walls)
 }
 
@@ -46,11 +54,12 @@ pub enum Beyond {
 /// # Errors
 /// As seccomp(2).
 pub fn lock_down_after_runtime(beyond: Beyond) -> io::Result<Walls> {
+    #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "noted on Linux only"))]
     let mut walls = Walls::default();
     #[cfg(target_os = "linux")]
     linux::filter(beyond, &mut walls)?;
     #[cfg(not(target_os = "linux"))]
-    let _ = (beyond, walls.note("seatbelt", false));
+    let _ = beyond; // the profile of the first step binds every thread already
     Ok(walls)
 }
 
@@ -60,7 +69,7 @@ pub use linux::{CALLS, PATHS};
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Beyond, Options};
-    use crate::landlock::Access::{Read, Use, Write};
+    use crate::landlock::Access::{Connect, Read, Use, Write};
     use crate::landlock::{Domain, PathRule, abi};
     use crate::seccomp::Answer::{Allow, Unknown};
     use crate::seccomp::If::{Bits, Is};
@@ -199,6 +208,10 @@ mod linux {
         }
         for path in &options.read {
             domain = domain.path(path, Read);
+        }
+        // The socket's folder, since a worker that starts again makes another socket.
+        if let Some(folder) = options.worker_socket.parent() {
+            domain = domain.path(folder, Connect);
         }
         Ok(domain)
     }

@@ -125,13 +125,13 @@ impl Running {
     }
 
     /// The descriptors go with the first bytes.
-    async fn send(&mut self, record: &[u8], descriptors: &[RawFd]) -> io::Result<()> {
+    async fn send(&mut self, frame: &[u8], descriptors: &[RawFd]) -> io::Result<()> {
         self.torn = true;
         let rights = [ControlMessage::ScmRights(descriptors)];
         let channel = self.channel.as_raw_fd();
-        let first = || Ok(sendmsg::<()>(channel, &[IoSlice::new(record)], &rights, record::QUIET, None)?);
+        let first = || Ok(sendmsg::<()>(channel, &[IoSlice::new(frame)], &rights, record::QUIET, None)?);
         let sent = self.channel.async_io(Interest::WRITABLE, first).await?;
-        self.channel.write_all(record.get(sent..).unwrap_or_default()).await?;
+        self.channel.write_all(frame.get(sent..).unwrap_or_default()).await?;
         self.torn = false;
         Ok(())
     }

@@ -44,11 +44,12 @@ pub(super) enum Stage {
     Folder = 8,
     Landlock = 9,
     Seccomp = 10,
-    Exec = 11,
+    Seatbelt = 11,
+    Exec = 12,
 }
 
 impl Stage {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Record,
         Self::Fork,
         Self::Namespaces,
@@ -60,6 +61,7 @@ impl Stage {
         Self::Folder,
         Self::Landlock,
         Self::Seccomp,
+        Self::Seatbelt,
         Self::Exec,
     ];
 
@@ -76,6 +78,7 @@ impl Stage {
             Self::Folder => "entering the working folder",
             Self::Landlock => "confining files and ports",
             Self::Seccomp => "filtering system calls",
+            Self::Seatbelt => "applying the sandbox profile",
             Self::Exec => "exec",
         }
     }

@@ -8,13 +8,10 @@ use musegate_sandbox_profiles::fork::Failed;
 use musegate_sandbox_profiles::signals;
 use rlimit::Resource;
 use std::convert::Infallible;
-#[cfg(target_os = "linux")]
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, OsStr};
 use std::io;
-#[cfg(target_os = "linux")]
 use std::os::unix::ffi::OsStrExt;
-#[cfg(target_os = "linux")]
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Becomes the program. Returns only when a step fails.
 pub(super) fn become_program(means: &Means, record: &Record, ends: &Ends) -> Failed {
@@ -42,15 +39,21 @@ pub(super) fn confine(means: &Means, record: &Record, ends: &Ends) -> Result<(),
 /// Files first: the filter may close what Landlock needs.
 #[cfg(target_os = "linux")]
 fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
-    let path = |text: &CString| PathBuf::from(OsStr::from_bytes(text.as_bytes()));
-    let (scratch, program) = (path(&record.scratch), path(&record.program));
-    at(Stage::Landlock, means.profile.enter_landlock(&scratch, &program))?;
+    at(Stage::Landlock, means.profile.enter_landlock(path(&record.scratch), path(&record.program)))?;
     at(Stage::Seccomp, means.profile.enter_own_seccomp())
 }
 
+/// Seatbelt sees real paths only.
 #[cfg(not(target_os = "linux"))]
-fn apply(_: &Means, _: &Record) -> Result<(), Failed> {
-    Ok(())
+fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
+    use musegate_sandbox_profiles::seatbelt::{Profile, real};
+    let Some(options) = &means.seatbelt else { return Ok(()) };
+    let (scratch, program) = (real(path(&record.scratch)), real(path(&record.program)));
+    at(Stage::Seatbelt, Profile::muse(options, &scratch, &program).apply())
+}
+
+fn path(text: &CStr) -> &Path {
+    Path::new(OsStr::from_bytes(text.to_bytes()))
 }
 
 fn exec(record: &Record) -> Result<Infallible, Failed> {

@@ -5,8 +5,6 @@
 
 use super::super::record::{Record, Stage, Status};
 use super::probe::Means;
-#[cfg(target_os = "linux")]
-use super::tree::Kill;
 use super::tree::Tree;
 use super::watch::Watch;
 use super::{Ends, at, child, say, say_failed};
@@ -41,7 +39,7 @@ pub(super) fn run(alone: &SingleThreaded, means: &Means, record: &Record, ends: 
     drop((stdin, stdout, stderr));
     let number = if number > 0 { number } else { program.as_raw() };
     say(line.as_fd(), Status::Started { pid: number }, &handle());
-    let gone = Tree::new(means.kill, program, &line).keep(&watch);
+    let gone = Tree::new(means.kill, program, &line, &watch).keep();
     drop(lock);
     match gone {
         Some(gone) => {
@@ -64,6 +62,7 @@ pub(super) fn settle_in(means: &Means) -> Result<Watch, Failed> {
 
 #[cfg(target_os = "linux")]
 fn enter(means: &Means) -> Result<(), Failed> {
+    use super::tree::Kill;
     use musegate_sandbox_profiles::namespaces::map_ids;
     use nix::errno::Errno;
     if means.namespaces.user_and_pid {

@@ -5,10 +5,11 @@
 //! Refuses to know what it starts.
 
 mod child;
+#[cfg(any(target_os = "macos", test))]
+mod follow;
 mod init;
 mod probe;
 mod tree;
-#[cfg(target_os = "linux")]
 mod verify;
 mod watch;
 

@@ -2,7 +2,7 @@
 
 use super::super::record::Setup;
 use super::tree::Kill;
-use super::{ALL_NAMESPACES, init};
+use super::{ALL_NAMESPACES, init, verify};
 use musegate_protocol::message::{Layer, Report};
 use musegate_sandbox_profiles::fork::{Namespaces, SingleThreaded, fork};
 use musegate_sandbox_profiles::tree::{Waited, wait_for_any};
@@ -20,6 +20,9 @@ pub(super) struct Means {
     pub(super) scope: Option<musegate_sandbox_profiles::landlock::SignalScope>,
     #[cfg(target_os = "linux")]
     pub(super) profile: musegate_sandbox_profiles::muse::Profile,
+    /// `None`: this Mac cannot apply a profile.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) seatbelt: Option<musegate_sandbox_profiles::seatbelt::Options>,
 }
 
 /// Tries everything that the setup wants.
@@ -42,18 +45,21 @@ pub(super) fn try_all(alone: &SingleThreaded, setup: &Setup) -> io::Result<(Mean
         let set = if held { &mut report.holds } else { &mut report.lacks };
         *set = set.with(layer);
     };
-    note(Layer::KillByPidNamespace, pid_namespace);
     note(Layer::ResourceLimits, true);
     note(Layer::ClosedDescriptors, true);
-    #[cfg(target_os = "linux")]
-    {
+    if cfg!(target_os = "linux") {
+        note(Layer::KillByPidNamespace, pid_namespace);
         note(Layer::KillByLandlock, landlock);
         note(Layer::UserNamespace, pid_namespace);
         note(Layer::IpcNamespace, pid_namespace);
-        let held = super::verify::held(alone, &means);
-        for layer in super::verify::LAYERS {
-            note(layer, held.has(layer));
-        }
+    }
+    let held = verify::held(alone, &means);
+    for layer in verify::LAYERS {
+        note(layer, held.has(layer));
+    }
+    #[cfg(not(target_os = "linux"))]
+    if !held.has(Layer::Seatbelt) {
+        means.seatbelt = None;
     }
     Ok((means, report))
 }
@@ -85,7 +91,12 @@ impl Means {
             muse::Profile::prepare(&options, landlock::abi() > 0)?
         };
         #[cfg(not(target_os = "linux"))]
-        let _ = setup;
+        let seatbelt = Some(musegate_sandbox_profiles::seatbelt::Options {
+            read: setup.read.clone(),
+            exec: setup.exec.clone(),
+            connect: setup.ports.clone(),
+            names: setup.udp,
+        });
         Ok(Self {
             namespaces: Namespaces::default(),
             kill: Kill::Listed,
@@ -95,6 +106,8 @@ impl Means {
             scope: None,
             #[cfg(target_os = "linux")]
             profile,
+            #[cfg(not(target_os = "linux"))]
+            seatbelt,
         })
     }
 

@@ -6,12 +6,14 @@
 
 use super::super::record::{Gone, KILL, Status, TERM};
 use super::say;
+#[cfg(target_os = "macos")]
+use super::watch::Ready;
 use super::watch::Watch;
-use musegate_sandbox_profiles::tree::{How, Waited, descendants_of, wait_for_any};
+use musegate_sandbox_profiles::tree::{How, Waited, wait_for_any};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::socket::{MsgFlags, recv};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::Pid;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -40,17 +42,32 @@ pub(super) struct Tree<'a> {
     kill: Kill,
     program: Pid,
     line: &'a UnixStream,
+    watch: &'a Watch,
     exit: Option<How>,
+    #[cfg(target_os = "macos")]
+    followed: super::follow::Followed,
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(kill: Kill, program: Pid, line: &'a UnixStream) -> Self {
-        Self { kill, program, line, exit: None }
+    pub(super) fn new(kill: Kill, program: Pid, line: &'a UnixStream, watch: &'a Watch) -> Self {
+        Self {
+            kill,
+            program,
+            line,
+            watch,
+            exit: None,
+            #[cfg(target_os = "macos")]
+            followed: super::follow::Followed::default(),
+        }
     }
 
     /// Until the program ends or the worker wants it to, then until nothing is left. `None`: something may be.
-    pub(super) fn keep(mut self, watch: &Watch) -> Option<Gone> {
-        while let Ok(ready) = watch.wait(self.line.as_fd()) {
+    pub(super) fn keep(mut self) -> Option<Gone> {
+        #[cfg(target_os = "macos")]
+        self.follow(&Ready { forked: vec![self.program], ..Ready::default() });
+        while let Ok(ready) = self.watch.wait(self.line.as_fd()) {
+            #[cfg(target_os = "macos")]
+            self.follow(&ready);
             if ready.children {
                 self.reap();
                 if self.exit.is_some() {
@@ -65,7 +82,7 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        if !self.reap() {
+        if !self.reap() && self.listed().is_empty() {
             return Some(Gone::Itself);
         }
         let gone = if self.exit.is_some() { Gone::Leftovers } else { Gone::Killed };
@@ -136,14 +153,49 @@ impl<'a> Tree<'a> {
             if self.exit.is_none() {
                 let _ = killpg(self.program, Signal::SIGKILL);
             }
-            for pid in descendants_of(getpid()) {
+            for pid in self.listed() {
                 let _ = kill(pid, Signal::SIGKILL);
             }
-            if !self.reap() {
+            if !self.reap() && self.listed().is_empty() {
                 return true;
             }
             std::thread::sleep(BETWEEN_ROUNDS);
         }
         false
+    }
+
+    /// Who is below, beside what waiting tells: on Linux everybody, since orphans come here.
+    #[cfg(target_os = "linux")]
+    fn listed(&self) -> Vec<Pid> {
+        match self.kill {
+            Kill::Bounded => Vec::new(),
+            Kill::Listed => musegate_sandbox_profiles::tree::descendants_of(nix::unistd::getpid()),
+        }
+    }
+
+    /// Who was seen being forked and not seen ending.
+    #[cfg(target_os = "macos")]
+    fn listed(&mut self) -> Vec<Pid> {
+        if let Ok(ready) = self.watch.look() {
+            self.follow(&ready);
+        }
+        for pid in self.followed.all() {
+            if kill(pid, None) == Err(Errno::ESRCH) {
+                self.followed.ended(pid);
+            }
+        }
+        self.followed.all()
+    }
+
+    #[cfg(target_os = "macos")]
+    fn follow(&mut self, ready: &Ready) {
+        use musegate_sandbox_profiles::tree::children_of;
+        for pid in &ready.forked {
+            let new = self.followed.seen(*pid, children_of);
+            new.into_iter().for_each(|pid| self.watch.follow(pid));
+        }
+        for pid in &ready.ended {
+            self.followed.ended(*pid);
+        }
     }
 }

@@ -1,13 +1,21 @@
 //! Waits for two things at once: a byte or the end on the line, and the end of a child. Never polls in turns.
 
 use nix::errno::Errno;
+#[cfg(target_os = "macos")]
+use nix::unistd::Pid;
 use std::os::fd::BorrowedFd;
 
 /// What there is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ready {
     pub(super) line: bool,
     pub(super) children: bool,
+    /// Followed processes that have forked. On Linux orphans come to job-init by themselves.
+    #[cfg(target_os = "macos")]
+    pub(super) forked: Vec<Pid>,
+    /// Followed processes that have ended.
+    #[cfg(target_os = "macos")]
+    pub(super) ended: Vec<Pid>,
 }
 
 #[cfg(target_os = "linux")]
@@ -53,7 +61,7 @@ mod linux {
 
 #[cfg(target_os = "macos")]
 mod macos {
-    use super::{BorrowedFd, Errno, Ready};
+    use super::{BorrowedFd, Errno, Pid, Ready};
     use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
     use std::os::fd::AsRawFd;
 
@@ -69,12 +77,30 @@ mod macos {
             Ok(Self(queue))
         }
 
+        /// Forks and the end of a process are told from now on. One that is gone already is not.
+        pub(in super::super) fn follow(&self, pid: Pid) {
+            let Ok(number) = usize::try_from(pid.as_raw()) else { return };
+            let what = FilterFlag::NOTE_FORK | FilterFlag::NOTE_EXIT;
+            let add = EvFlags::EV_ADD | EvFlags::EV_CLEAR;
+            let _ = self.0.kevent(&[KEvent::new(number, EventFilter::EVFILT_PROC, add, what, 0, 0)], &mut [], None);
+        }
+
         pub(in super::super) fn wait(&self, line: BorrowedFd<'_>) -> nix::Result<Ready> {
             let number = usize::try_from(line.as_raw_fd()).unwrap_or_default();
             let once = EvFlags::EV_ADD | EvFlags::EV_ONESHOT;
             let readable = KEvent::new(number, EventFilter::EVFILT_READ, once, FilterFlag::empty(), 0, 0);
-            let mut events = [readable, readable];
-            let found = match self.0.kevent(&[readable], &mut events, None) {
+            self.collect(&[readable], None)
+        }
+
+        /// What has happened to followed processes, without waiting.
+        pub(in super::super) fn look(&self) -> nix::Result<Ready> {
+            self.collect(&[], Some(libc::timespec { tv_sec: 0, tv_nsec: 0 }))
+        }
+
+        fn collect(&self, changes: &[KEvent], longest: Option<libc::timespec>) -> nix::Result<Ready> {
+            let nothing = KEvent::new(0, EventFilter::EVFILT_READ, EvFlags::empty(), FilterFlag::empty(), 0, 0);
+            let mut events = [nothing; 64];
+            let found = match self.0.kevent(changes, &mut events, longest) {
                 Ok(found) => found,
                 Err(Errno::EINTR) => return Ok(Ready::default()),
                 Err(errno) => return Err(errno),
@@ -83,6 +109,15 @@ mod macos {
             for event in events.iter().take(found) {
                 match event.filter() {
                     Ok(EventFilter::EVFILT_SIGNAL) => ready.children = true,
+                    Ok(EventFilter::EVFILT_PROC) => {
+                        let pid = Pid::from_raw(i32::try_from(event.ident()).unwrap_or(0));
+                        if event.fflags().contains(FilterFlag::NOTE_FORK) {
+                            ready.forked.push(pid);
+                        }
+                        if event.fflags().contains(FilterFlag::NOTE_EXIT) {
+                            ready.ended.push(pid);
+                        }
+                    }
                     _ => ready.line = true,
                 }
             }

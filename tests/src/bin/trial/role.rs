@@ -49,7 +49,8 @@ pub(crate) fn supervisor(folder: &Path, last_words: &str) {
     say("control-spawn", command.status());
     say("control-socket", TcpListener::bind("127.0.0.1:0"));
 
-    let options = supervisor::Options { write: vec![mine.clone()], read: vec![read.clone()], worker_socket: unix.clone() };
+    let options =
+        supervisor::Options { write: vec![mine.clone()], read: vec![read.clone()], worker_socket: unix.clone() };
     let walls = supervisor::lock_down_before_runtime(&options).unwrap();
     say("before-read-secret", fs::read(&secret));
     say("before-bind", TcpListener::bind("127.0.0.1:0"));

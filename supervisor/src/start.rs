@@ -106,10 +106,14 @@ fn serve(file: &Path, until_stdin_closes: bool) -> Result<(), StartError> {
     logs::start(&config.log);
     umask(Mode::from_bits_truncate(0o077));
     let notify = Notify::from_env();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let _hangup = {
+        let _inside = runtime.enter();
+        signal(SignalKind::hangup())? // before anybody can see that we listen: a reload must not end us
+    };
     let listeners = bind::take(&config)?;
     musegate_sandbox_profiles::set_not_dumpable()?;
     descriptors(&config);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(run(config, listeners, &notify, stop(until_stdin_closes)));
     runtime.shutdown_timeout(Duration::from_secs(1));
     done

@@ -8,7 +8,7 @@ use nix::sys::stat::Mode;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Most that `fill` makes of anything.
 const MAX_COUNT: u64 = 100_000;
@@ -37,6 +37,9 @@ fn content(how: &How) -> Vec<u8> {
 }
 
 fn out(name: &str, how: &How) -> io::Result<u64> {
+    if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::Error::other("only below out/"));
+    }
     let path = out_folder().join(name);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;

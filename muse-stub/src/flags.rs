@@ -85,6 +85,9 @@ const FLAGS: &[Flag] = &[
     ("--yolo", "", [0, 1, 0], false),
 ];
 
+/// Flags that are taken and not listed.
+const HIDDEN: &[Flag] = &[("--agents", "JSON", [0, 1, 0], false)];
+
 /// Values that a flag takes, where they are few.
 const CHOICES: &[(&str, &[&str])] = &[
     ("--worktree", &["off", "create", "existing"]),
@@ -156,7 +159,7 @@ pub(crate) fn parse(args: &[String], build: Build) -> Result<Call, Refusal> {
             break;
         }
         let (name, given) = split(arg);
-        let flag = FLAGS.iter().find(|(known, _, since, _)| *known == name && Build(*since) <= build);
+        let flag = FLAGS.iter().chain(HIDDEN).find(|(known, _, since, _)| *known == name && Build(*since) <= build);
         let Some((name, placeholder, _, meta)) = flag else {
             return Err(usage(format!("unexpected argument '{name}' found")));
         };

@@ -21,6 +21,7 @@ mod prompt;
 mod schema;
 mod script;
 mod shape;
+mod start;
 mod steps;
 mod text;
 mod wire;

@@ -12,7 +12,7 @@ use crate::prompt::Prompt;
 use crate::script::{self, Line, Step};
 use crate::text::{clip, cut};
 use crate::wire::{TaskEnd, Usage, Wire};
-use crate::{bench, schema};
+use crate::{bench, schema, start};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -77,6 +77,11 @@ pub(crate) fn run(call: &Call, prompt: &Prompt, output: &mut Output) -> u8 {
     watch_signals(ignores || steps().any(|step| step.name == "ignore-term"));
     if let Some(fm) = fm {
         return bench::run(&fm, prompt, call, output);
+    }
+    if let Some(reason) = start::refusal(call) {
+        notes(call, output);
+        output.note(&format!("{reason}\n"));
+        return 1;
     }
     if let Some(way) = refused(prompt, steps()) {
         let Shows::Before(code) = way.shows else { return 1 };

@@ -145,3 +145,61 @@ fn an_answer_satisfies_the_schema_that_is_given() {
     assert!(missing.code() == Some(1) && missing.reason().contains("'required' is required to be supplied"));
     assert_eq!(run("{", "x").code(), Some(1));
 }
+
+#[test]
+fn a_run_does_not_begin_with_a_strange_workspace_or_a_broken_settings_file() {
+    let job = Job::of("x");
+    let place = job.folder.path().to_owned();
+    std::os::unix::fs::symlink(job.ws(), place.join("way")).unwrap();
+    let run = |workspace: &str, settings: Option<&str>| {
+        std::fs::create_dir_all(place.join("muse")).unwrap();
+        let file = place.join("muse/settings.json");
+        settings.map_or_else(|| drop(std::fs::remove_file(&file)), |text| std::fs::write(&file, text).unwrap());
+        let mut command = job.command();
+        command.arg("--workspace").arg(place.join(workspace)).env("XDG_CONFIG_HOME", &place);
+        Done(command.output().unwrap())
+    };
+    let fine = "{\"schema_version\":1,\"telemetry\":{\"enabled\":false}}";
+    for (workspace, settings, code) in [
+        ("ws", None, 0),
+        ("ws", Some(fine), 0),
+        ("ws", Some("{}"), 1),
+        ("ws", Some("{"), 1),
+        ("way", None, 1),
+        ("prompt", None, 1),
+        ("nowhere", None, 1),
+    ] {
+        let done = run(workspace, settings);
+        assert_eq!(done.code(), Some(code), "{workspace} {settings:?}: {}", done.stderr());
+        assert_eq!(done.stdout().is_empty(), code != 0);
+    }
+}
+
+#[test]
+fn the_manual_lists_the_words_as_the_help_does() {
+    let help = text(&call(&["--help"], None));
+    let (_, words) = help.split_once("How, for a whole line").unwrap();
+    let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/muse-stub.md")).unwrap();
+    assert!(manual.contains(words.trim_end()), "docs/muse-stub.md is old: copy the words from `muse-stub --help`");
+}
+
+#[test]
+fn every_word_does_something() {
+    let help = text(&call(&["--help"], None));
+    let (_, words) = help.split_once("What is said\n").unwrap();
+    let (words, _) = words.split_once("Ways to fail").unwrap();
+    let names = words.lines().filter_map(|line| line.strip_prefix("  ")).map(|line| line.split(' ').next().unwrap());
+    for name in names {
+        let (name, value) = name.split_once('=').map_or((name, ""), |(name, placeholder)| match placeholder {
+            "N" | "MS" | "MIB" => (name, "=1"),
+            "ADDRESS" => (name, "=127.0.0.1:1"),
+            _ => (name, "=no/such/thing"),
+        });
+        if ["flood", "hang", "stop", "crash"].contains(&name) {
+            continue; // tested with the processes
+        }
+        let done = Job::of(&format!("@stub {name}{value} life=1")).run();
+        let all = String::from_utf8_lossy(done.stdout()).into_owned() + &done.stderr();
+        assert!(!all.contains("no such word") && !all.contains("Unsupported"), "{name}: {all}");
+    }
+}

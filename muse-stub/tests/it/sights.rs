@@ -92,6 +92,10 @@ fn files_are_made_as_told() {
     assert_eq!(fs::read(out.join("report.txt")).unwrap(), b"forty two");
     assert_eq!(fs::read(out.join("deep/er.bin")).unwrap().len(), 1000);
 
+    for outside in ["/tmp/x", "../x", ""] {
+        let job = Job::of(&format!("@stub out=\"{outside}\" answer=done"));
+        assert_ne!(job.run().answer(), "done", "{outside}");
+    }
     for what in ["files", "deep", "fifo", "closed", "links", "names", "huge", "sparse", "hard"] {
         let job = Job::of(&format!("@stub fill={what} count=5 bytes=1"));
         assert_eq!(job.run().answer(), format!("made 5 of {what}\n"), "{what}");

@@ -42,6 +42,9 @@ pub const MAX_JOBS: usize = 1024;
 pub const MAX_TURNS: usize = 12;
 /// Most parts of a message.
 pub const MAX_PARTS: usize = 64;
+/// Longest answer that may be read as a structure, bytes: the worker looks into the strings of so much, so no more is
+/// taken for anything but plain text.
+pub const MAX_STRUCTURED: usize = 4 * 1024 * 1024;
 /// Most pings without an answer. More is a violation.
 pub const MAX_PINGS: usize = 8;
 

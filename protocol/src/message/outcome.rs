@@ -11,7 +11,7 @@ pub struct Outcome {
     pub end: End,
     /// Tokens, where Muse reported them.
     pub usage: Option<Usage>,
-    /// What was redacted, by kind.
+    /// What was redacted, by kind; and as `hidden-CLASS` what was hidden in the answer and is gone.
     pub redactions: List<Redaction, 64>,
     /// Bytes of the answer that were sent after the last `fresh`; must equal what was counted at the other end.
     pub output_bytes: u64,

@@ -19,9 +19,7 @@ use crate::a2a::{Content, Part, TaskState};
 use crate::dialect::json::{self, Kind, Value};
 use allowed::Withheld;
 use musegate_protocol::message::MAX_PARTS;
-
-/// Longest text that can be a structured answer, bytes. A longer one is plain.
-pub const MAX_STRUCTURED: usize = 4 * 1024 * 1024;
+pub use musegate_protocol::message::MAX_STRUCTURED;
 
 /// What a final text is.
 #[derive(Clone, Debug, PartialEq)]

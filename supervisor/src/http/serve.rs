@@ -203,4 +203,6 @@ fn host(head: &Parts) -> &str {
 #[expect(clippy::disallowed_methods, reason = "a test is its own client and looks at the files")]
 pub(crate) mod house;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use super::ending::Ending;
 use super::entry::Inner;
 use super::turn::Turn;
 use crate::a2a::{ANSWER, Artifact, Content, Json, Message, Part, TaskState};
-use crate::answer::{Allowed, Answer, Structured, parse};
+use crate::answer::{Allowed, Answer, MAX_STRUCTURED, Structured, parse};
 use crate::sanitize::{self, Counts};
 use crate::skills::Output;
 use serde_json::Value;
@@ -49,7 +49,9 @@ impl Inner {
     /// The answer of a skill that declares what it gives: that, or a failure.
     fn conclude_declared(&mut self, output: &Output, text: String, turn: &mut Turn) -> Said {
         let wrong = match declared(&text) {
-            Some(_) if self.log.rope().is_cut() => "it is longer than what is kept".to_owned(),
+            Some(_) if self.log.rope().is_cut() || text.len() > MAX_STRUCTURED => {
+                "it is longer than a structured answer may be".to_owned()
+            }
             Some((part, value, counts)) => match output.schema.check(&value) {
                 Ok(()) => {
                     self.metadata.add_sanitized(counts.iter());

@@ -16,11 +16,14 @@ use crate::a2a::{MessageId, Metadata, Progress, TaskState, Timestamp};
 use crate::admission::{Caller, Slot};
 use crate::audit::Record;
 use crate::link::Heard;
-use crate::sanitize::{Outgoing, outgoing};
+use crate::sanitize::{Counts, Outgoing, outgoing};
 use crate::skills::Output;
 use musegate_protocol::bounded::Text;
 use musegate_protocol::message::{CancelReason, End, JobId, Outcome};
 use std::sync::Arc;
+
+/// With this begins the kind of what was hidden, among what was redacted.
+const HIDDEN: &str = "hidden-";
 
 /// A turn that was begun and is not over.
 #[derive(Debug)]
@@ -245,8 +248,15 @@ impl Inner {
     fn measure(&mut self, outcome: &Outcome, turn: &Turn) {
         self.metadata.usage = outcome.usage;
         self.metadata.timing = Some(outcome.timing);
-        self.metadata.redactions =
-            outcome.redactions.iter().map(|redaction| (redaction.kind.to_string(), redaction.count)).collect();
+        self.metadata.redactions = Vec::new();
+        for redaction in outcome.redactions.iter() {
+            // What the worker dropped before it looked for secrets is no secret.
+            match redaction.kind.strip_prefix(HIDDEN).map(Counts::class) {
+                Some(Some(class)) => self.metadata.add_sanitized([(class, redaction.count)].into_iter()),
+                Some(None) => {}
+                None => self.metadata.redactions.push((redaction.kind.to_string(), redaction.count)),
+            }
+        }
         if turn.text.masked() > 0 {
             self.metadata.redactions.push(("musegate".to_owned(), turn.text.masked()));
         }

@@ -2,10 +2,14 @@
 //!
 //! Muse says its answer twice: in deltas, and whole in the terminal record. Promises: what is sent in the end equals the
 //! terminal text wherever that can be read, in as few bytes as possible (nothing, the rest, or all of it afresh); what
-//! is compared is what Muse said, what is sent is redacted; of an answer that was sent nothing is kept but its length
-//! and its hash. Refuses to know about credit: it hands out pieces, and waits until they are taken.
+//! is compared is what Muse said; what is sent was cleaned of everything hidden and then redacted, since what hides a
+//! secret would be taken away by the supervisor; a text that somebody may read as JSON waits until it is whole, and is
+//! redacted inside of its strings. Of an answer that was sent nothing is kept but its length and its hash. Refuses to
+//! know about credit: it hands out pieces, and waits until they are taken.
 
-use crate::redact::{Redactor, Rules};
+use crate::redact::{Counts, Redactor, Rules, TOO_LONG};
+use musegate_protocol::message::MAX_STRUCTURED;
+use musegate_sanitize::{self as sanitize, Mode, Stream};
 use serde_json::value::RawValue;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher;
@@ -14,7 +18,17 @@ use std::sync::Arc;
 /// The answer so far.
 pub struct Answer {
     rules: Arc<Rules>,
+    /// The answer is JSON of a declared form.
+    schema: bool,
+    cleaner: Stream,
+    /// Cleaned, not yet looked at.
+    between: String,
+    form: Form,
     redactor: Redactor,
+    /// What was redacted inside of JSON.
+    inside: Counts,
+    /// What was hidden there.
+    hidden: sanitize::Counts,
     /// Of the text as Muse said it.
     hash: DefaultHasher,
     /// Bytes of the text as Muse said it.
@@ -33,6 +47,17 @@ pub struct Answer {
     too_large: bool,
 }
 
+/// What the answer is, by what it begins with.
+#[derive(Debug)]
+enum Form {
+    /// Nothing but white space so far.
+    Blank,
+    /// It may be read as JSON: kept until it is whole.
+    Json(String),
+    /// Anything else, sent as it comes.
+    Text,
+}
+
 /// The answer does not fit its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
@@ -49,12 +74,18 @@ pub struct Piece<'a> {
 }
 
 impl Answer {
-    /// Of at most `limit` bytes.
+    /// Of at most `limit` bytes. `schema`: it is JSON of a declared form.
     #[must_use]
-    pub fn new(rules: Arc<Rules>, limit: u64) -> Self {
+    pub fn new(rules: Arc<Rules>, limit: u64, schema: bool) -> Self {
         Self {
             redactor: Redactor::new(Arc::clone(&rules)),
             rules,
+            schema,
+            cleaner: Stream::new(Mode::Strip),
+            between: String::new(),
+            form: Form::Blank,
+            inside: Counts::default(),
+            hidden: sanitize::Counts::default(),
             hash: DefaultHasher::new(),
             said: 0,
             limit,
@@ -76,7 +107,8 @@ impl Answer {
         let fits = text.get(..text.floor_char_boundary(room)).unwrap_or_default();
         self.hash.write(fits.as_bytes());
         self.said = self.said.saturating_add(fits.len() as u64);
-        self.redactor.push(fits, &mut self.ready);
+        self.cleaner.push(fits, &mut self.between);
+        self.look();
         self.too_large |= fits.len() < text.len();
         if self.too_large { Err(TooLarge) } else { Ok(()) }
     }
@@ -98,6 +130,10 @@ impl Answer {
             return self.delta(rest);
         }
         self.redactor = Redactor::new(Arc::clone(&self.rules));
+        self.cleaner = Stream::new(Mode::Strip);
+        self.between.clear();
+        self.form = Form::Blank;
+        (self.inside, self.hidden) = Default::default();
         self.hash = DefaultHasher::new();
         self.said = 0;
         self.ready.clear();
@@ -120,7 +156,44 @@ impl Answer {
 
     /// There is no more: what was held back because it might have become a secret is decided.
     pub fn finish(&mut self) {
+        self.cleaner.finish(&mut self.between);
+        self.look();
+        if matches!(self.form, Form::Blank) {
+            self.form = Form::Text;
+            self.look();
+        }
+        if let Form::Json(json) = &mut self.form {
+            let json = std::mem::take(json);
+            self.form = Form::Text;
+            let inside = self.rules.redact_json(&json);
+            self.inside.add(&inside.counts);
+            self.hidden.add(&inside.hidden);
+            self.ready.push_str(&inside.text);
+        }
         self.redactor.finish(&mut self.ready);
+    }
+
+    /// Sends on what was cleaned, or keeps it until it is whole.
+    fn look(&mut self) {
+        let blank = self.between.trim_start().is_empty();
+        if matches!(self.form, Form::Blank) && !(blank && self.between.len() < MAX_STRUCTURED) {
+            let json = self.schema || blank || self.between.trim_start().starts_with('{');
+            self.form = if json { Form::Json(String::new()) } else { Form::Text };
+        }
+        match &mut self.form {
+            Form::Blank => return,
+            Form::Text => self.redactor.push(&self.between, &mut self.ready),
+            Form::Json(json) => json.push_str(&self.between),
+        }
+        self.between.clear();
+        if let Form::Json(json) = &mut self.form
+            && json.len() > MAX_STRUCTURED
+        {
+            // Nobody may read as JSON what cannot be looked into.
+            self.redactor.push(TOO_LONG, &mut self.ready);
+            self.redactor.push(json, &mut self.ready);
+            self.form = Form::Text;
+        }
     }
 
     /// The next piece, of at most `most` bytes. `None`: nothing is ready.
@@ -161,9 +234,17 @@ impl Answer {
         self.offset
     }
 
-    /// What was redacted in it, by kind.
+    /// What was redacted in it, by kind; a kind may come twice.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.redactor.counts()
+        self.redactor.counts().chain(self.inside.iter())
+    }
+
+    /// What was hidden in it and is gone.
+    #[must_use]
+    pub fn hidden(&self) -> sanitize::Counts {
+        let mut all = self.cleaner.counts();
+        all.add(&self.hidden);
+        all
     }
 }
 

@@ -12,6 +12,7 @@ use crate::config::Limits;
 use crate::redact::{Counts, Rules};
 use musegate_protocol::bounded::{Label, List, Text};
 use musegate_protocol::message::{Progress, Redaction, Usage};
+use musegate_sanitize::stripped;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ impl Ears {
     /// `schema`: the answer is JSON of a declared form. `began`: when the job was admitted.
     pub(super) fn new(rules: Arc<Rules>, limits: Limits, schema: bool, began: Stamp) -> Self {
         let heard = Heard {
-            answer: Answer::new(Arc::clone(&rules), limits.output),
+            answer: Answer::new(Arc::clone(&rules), limits.output, schema),
             watch: Watch::new(limits, began),
             progress: VecDeque::new(),
             terminal: None,
@@ -189,10 +190,12 @@ impl Heard {
         self.terminal = Some((terminal.verdict, terminal.reason.map(|reason| reason.into_owned())));
     }
 
-    /// What was redacted in the answer and in the files, by kind.
+    /// What was redacted in the answer and in the files, by kind, and what was hidden in the answer, by class.
     pub(super) fn redactions(&self) -> List<Redaction, 64> {
-        let mut sums = BTreeMap::<&str, u32>::new();
-        for (kind, count) in self.answer.counts().chain(self.files.iter()) {
+        let mut sums = BTreeMap::<String, u32>::new();
+        let redacted = self.answer.counts().chain(self.files.iter()).map(|(kind, count)| (kind.to_owned(), count));
+        let hidden = self.answer.hidden();
+        for (kind, count) in redacted.chain(hidden.dropped().map(|(class, count)| (format!("hidden-{class}"), count))) {
             let sum = sums.entry(kind).or_default();
             *sum = sum.saturating_add(count);
         }
@@ -202,7 +205,7 @@ impl Heard {
 
     /// A word of the agent, as a caller may see it.
     fn fit<const MAX: usize>(&self, word: &str) -> Text<MAX> {
-        let plain: String = word.chars().filter(|c| !c.is_control()).collect();
+        let plain: String = stripped(word).chars().filter(|c| !c.is_control()).collect();
         Text::cut(&self.rules.redact(&plain).0)
     }
 }

@@ -6,7 +6,6 @@
 
 use super::outcome::Stopped;
 use super::running::Running;
-use crate::redact::{Counts, Rules};
 use crate::scratch::{OutFile, OutLimits};
 use musegate_protocol::bounded::{Blob, FileName};
 use musegate_protocol::message::{FromWorker, MAX_CHUNK};
@@ -28,7 +27,7 @@ impl Running<'_> {
         };
         let (mut left, mut sent, mut withheld) = (limits.bytes, 0u32, 0u32);
         for mut file in files.by_ref() {
-            let bytes = read(&mut file).and_then(|bytes| fit_to_leave(bytes, &self.worker.rules, &mut self.ears.files));
+            let bytes = read(&mut file).and_then(|bytes| self.worker.rules.redact_file(bytes, &mut self.ears.files));
             match bytes.filter(|bytes| bytes.len() as u64 <= left) {
                 Some(bytes) => {
                     left -= bytes.len() as u64;
@@ -62,52 +61,4 @@ fn read(file: &mut OutFile) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(file.size()).ok()?);
     file.read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-/// A file as it may leave the worker. `None`: not at all.
-fn fit_to_leave(bytes: Vec<u8>, rules: &Rules, counts: &mut Counts) -> Option<Vec<u8>> {
-    match String::from_utf8(bytes) {
-        Ok(text) => {
-            let (text, found) = rules.redact(&text);
-            counts.add(&found);
-            Some(text.into_bytes())
-        }
-        Err(error) => {
-            let (_, found) = rules.redact(&String::from_utf8_lossy(error.as_bytes()));
-            counts.add(&found);
-            found.is_empty().then(|| error.into_bytes())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use zeroize::Zeroizing;
-
-    const SECRET: &str = "correct-horse-battery-staple";
-
-    fn leaving(bytes: &[u8]) -> (Option<Vec<u8>>, u32) {
-        let rules = Rules::new(&[Zeroizing::new(SECRET.to_owned())], &[]).unwrap();
-        let mut counts = Counts::default();
-        let bytes = fit_to_leave(bytes.to_vec(), &rules, &mut counts);
-        (bytes, counts.iter().map(|(_, count)| count).sum())
-    }
-
-    #[test]
-    fn text_is_redacted_and_the_rest_of_it_kept() {
-        let (bytes, count) = leaving(format!("a {SECRET} b").as_bytes());
-        let text = String::from_utf8(bytes.unwrap()).unwrap();
-        assert!(text.starts_with("a [redacted:") && text.ends_with("] b"), "{text}");
-        assert_eq!(count, 1);
-        assert_eq!(leaving("語\0plain".as_bytes()), (Some("語\0plain".as_bytes().to_vec()), 0));
-    }
-
-    #[test]
-    fn other_files_leave_unchanged_or_not_at_all() {
-        let plain = [0xff, 0xfe, 0, 1, 2];
-        assert_eq!(leaving(&plain), (Some(plain.to_vec()), 0));
-        let holding = [&plain[..], SECRET.as_bytes(), &plain[..]].concat();
-        assert_eq!(leaving(&holding), (None, 1));
-    }
 }

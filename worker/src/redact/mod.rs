@@ -9,6 +9,8 @@ mod block;
 mod engine;
 mod exact;
 mod extra;
+mod file;
+mod json;
 mod named;
 mod needle;
 mod shape;
@@ -18,6 +20,7 @@ mod tests;
 
 pub use exact::{MAX_SECRETS, SECRET_MAX, SECRET_MIN};
 pub use extra::{ExtraPattern, MAX_EXTRA};
+pub use json::{Inside, TOO_LONG};
 
 use alphabet::Classes;
 use engine::State;

@@ -168,10 +168,11 @@ impl Literals {
     }
 }
 
-/// Whether no letter, digit or `_` stands before a position.
+/// Whether no letter, digit or `_` stands before a position. The letter of an escape such as `\n` is none.
 pub(crate) fn word_edge(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|at| text.get(at));
-    !before.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
+    let before = |by| at.checked_sub(by).and_then(|at| text.get(at));
+    let escape = || matches!(before(1), Some(b'n' | b'r' | b't' | b'b' | b'f')) && before(2) == Some(&b'\\');
+    !before(1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') || escape()
 }
 
 fn all_literals(extra: &[ExtraPattern], kind: &mut impl FnMut(&str) -> usize) -> Vec<Literal> {

@@ -412,29 +412,3 @@ output_schema = '{"type":"object","properties":{"sum":{"type":"integer"}},"requi
         assert_eq!(task.get("artifacts"), None);
     }
 }
-
-#[tokio::test]
-async fn a_token_of_ours_never_leaves_whoever_says_it() {
-    let (house, mut hand) = House::with_worker("", "").await;
-    let token = crate::admission::token::generate().unwrap().to_string();
-    let (head, tail) = token.split_at(17);
-    let asked = house.ask("ann", say("SendMessage", "m1", "go")).await;
-    let start = hand.accept().await;
-    hand.output(start.job, &format!("it is {head}")).await;
-    hand.output(start.job, &format!("{tail}.")).await;
-    hand.finish(start.job, End::Completed).await;
-    let task = soon(asked).await.unwrap().1["result"]["task"].clone();
-    assert_eq!(answer(&task), "it is mgt_[redacted:musegate].");
-    assert_eq!(task["metadata"]["musegate"]["redactions"]["musegate"], 1);
-    let asked = house.ask("ann", say("SendMessage", "m2", "go")).await;
-    let escaped = format!("\\u{:04x}{}", u32::from(token.as_bytes()[0]), token.get(1..).unwrap());
-    hand.answer(&format!(r#"{{"a2a":1,"parts":[{{"text":"{escaped}"}},{{"data":{{"k":"{escaped}"}}}}]}}"#)).await;
-    let reply = soon(asked).await.unwrap().1.to_string();
-    assert!(!reply.contains(tail) && reply.contains("[redacted:musegate]"), "{reply}");
-    let asked = house.ask("ann", say("SendMessage", "m3", "go")).await;
-    let start = hand.accept().await;
-    let sentence_said = Text::cut(&format!("cannot use {token}"));
-    hand.finish(start.job, End::Failed { kind: FailureKind::Other, sentence: sentence_said }).await;
-    let task = soon(asked).await.unwrap().1["result"]["task"].clone();
-    assert_eq!(sentence(&task), "cannot use mgt_[redacted:musegate]");
-}

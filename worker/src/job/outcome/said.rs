@@ -1,6 +1,7 @@
 //! What Muse says on stderr, and how a line of it is made fit for a caller.
 
 use crate::redact::Rules;
+use musegate_sanitize::stripped;
 use std::collections::VecDeque;
 
 /// Lines that are kept, the last ones.
@@ -79,7 +80,7 @@ impl Complaints {
 /// One line for a caller: redacted, without paths and addresses, without control characters, short.
 #[must_use]
 pub fn clean(line: &str, rules: &Rules) -> String {
-    let (line, _) = rules.redact(line);
+    let (line, _) = rules.redact(&stripped(line));
     let mut out = String::new();
     for word in line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
         if !out.is_empty() {

@@ -168,13 +168,14 @@ fn a_cleaned_line_has_no_path_no_address_and_no_secret() {
         ("see https://api.meta.ai/v1/responses?x=1, then wait", "see [address], then wait"),
         ("root=\"/srv/jobs/job-01\" (~/.muse) C:\\Users\\me ../up", "root=\"[path]\" ([path]) C:[path] [path]"),
         ("attempt 4/10 and/or more", "attempt 4/10 and/or more"),
-        ("a\tb\u{1b}[31mc\r\n d", "a b [31mc d"),
+        ("a\tb\u{1b}[31mc\r\n d", "a bc d"),
         ("at src/bin/main.rs:3:5", "at [path]:3:5"),
     ];
     for (line, expected) in cases {
         assert_eq!(clean(line, &rules()), expected, "{line:?}");
     }
     assert!(!clean("key correct-horse-battery leaked", &rules()).contains("horse"));
+    assert!(!clean("key correct-\u{200b}horse-battery leaked", &rules()).contains("horse"));
     assert!(clean(&"word ".repeat(1000), &rules()).len() <= 300);
 }
 

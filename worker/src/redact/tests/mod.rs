@@ -4,6 +4,7 @@
 
 mod cuttings;
 mod hostile;
+mod inside;
 mod rows;
 mod special;
 

@@ -58,6 +58,8 @@ pub enum Refusal {
     BodyTimeout,
     /// Not a content type of this binding: 415.
     MediaType,
+    /// The body is compressed or otherwise coded: 415.
+    ContentCoding,
     /// The request is broken as HTTP: 400.
     BadRequest(String),
 
@@ -162,6 +164,7 @@ impl Refusal {
                 domain: A2A_DOMAIN,
                 ..http(415, -32005, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED", "media_type")
             },
+            Self::ContentCoding => http(415, -32600, "INVALID_ARGUMENT", "CONTENT_CODING", "content_coding"),
             Self::BadRequest(_) => http(400, -32600, "INVALID_ARGUMENT", "BAD_REQUEST", "bad_request"),
             Self::Parse(_) => rpc(400, -32700, "INVALID_ARGUMENT", "PARSE_ERROR", "parse"),
             Self::InvalidRequest(_) => rpc(400, -32600, "INVALID_ARGUMENT", "INVALID_REQUEST", "invalid_request"),
@@ -232,6 +235,7 @@ impl fmt::Display for Refusal {
             Self::BodyTooLarge { limit } => write!(f, "the body is over {limit} bytes"),
             Self::BodyTimeout => f.write_str("the body did not arrive in time"),
             Self::MediaType => f.write_str("the body must be application/json or application/a2a+json"),
+            Self::ContentCoding => f.write_str("the body must come as it is, without Content-Encoding"),
             Self::BadRequest(what) => write!(f, "bad request: {what}"),
             Self::Parse(what) => write!(f, "not JSON: {what}"),
             Self::InvalidRequest(what) => write!(f, "invalid request: {what}"),

@@ -114,7 +114,7 @@ impl Serialize for Name {
     }
 }
 
-/// An id: ours, or the client's as it stands if it is one word, else only its digest.
+/// An id: ours as it stands; of one that a client made up, and that may say anything, only its digest.
 #[derive(Debug)]
 enum Id {
     Plain(Arc<str>),
@@ -299,8 +299,7 @@ impl Record {
     }
 
     fn id(&self, id: &Arc<str>) -> Id {
-        let word = |b: u8| b.is_ascii_alphanumeric() || b"._:-".contains(&b);
-        if id.len() <= 64 && id.bytes().all(word) {
+        if is_ours(id) {
             return Id::Plain(Arc::clone(id));
         }
         let mut digester = self.audit.digester();
@@ -314,6 +313,16 @@ impl Drop for Record {
         self.fields.ms.total = whole_ms(self.begun.elapsed());
         self.audit.write(&self.fields);
     }
+}
+
+/// Whether an id has the form that we give: 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12. Nothing can be said in
+/// it.
+fn is_ours(id: &str) -> bool {
+    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let mut groups = id.split('-');
+    let fits =
+        [8, 4, 4, 4, 12].into_iter().all(|len| groups.next().is_some_and(|g| g.len() == len && g.bytes().all(hex)));
+    fits && groups.next().is_none()
 }
 
 const fn whole_ms(time: Duration) -> u64 {

@@ -76,7 +76,8 @@ fn a_record_says_all_that_it_was_told_and_nothing_is_null() {
     let mut digester = record.digester();
     digester.update(b"hello");
     record.request(120, Some(2), Some(digester));
-    let ids = (TaskId("task-1".into()), ContextId("ctx-1".into()), MessageId("a message with spaces".into()));
+    const OURS: &str = "01234567-89ab-4def-8123-456789abcdef";
+    let ids = (TaskId(OURS.into()), ContextId("call-me-at-home".into()), MessageId("secret-message".into()));
     record.ids(&ids.0, &ids.1, Some(&ids.2));
     record.waited(Duration::from_millis(1500));
     record.answered(200);
@@ -93,11 +94,12 @@ fn a_record_says_all_that_it_was_told_and_nothing_is_null() {
     record.verdict(Verdict::Failed("timed_out_wall"));
     drop(record);
     let text = fs::read_to_string(&place.config.file).unwrap();
-    assert!(!text.contains("null") && !text.contains("hello") && !text.contains("with spaces"), "{text}");
+    let said = ["null", "hello", "call-me", "secret-message"];
+    assert!(said.iter().all(|said| !text.contains(said)), "{text}");
     let line = &place.lines()[1];
     let wanted = serde_json::json!({
         "seq": 2, "kind": "request", "caller": "hermes", "peer": "127.0.0.1", "trace": "0123456789abcdef0123456789abcdef",
-        "operation": "SendMessage", "version": "0.3", "binding": "rest", "task": "task-1", "context": "ctx-1",
+        "operation": "SendMessage", "version": "0.3", "binding": "rest", "task": OURS,
         "answer": { "bytes": 64 }, "verdict": "failed", "reason": "timed_out_wall", "http": 200,
         "usage": { "calls": 1, "input": 5, "cached": 1, "output": 7, "reasoning": 2 },
         "redactions": { "api-key": 2 }, "sanitized": { "bidi": 3 },
@@ -107,9 +109,27 @@ fn a_record_says_all_that_it_was_told_and_nothing_is_null() {
     }
     assert_eq!((&line["request"]["bytes"], &line["request"]["parts"]), (&120.into(), &2.into()));
     assert_eq!(line["request"]["digest"].as_str().unwrap().len(), 32);
-    assert!(line["message"].as_str().unwrap().starts_with("digest:"));
+    assert!(["message", "context"].iter().all(|id| line[id].as_str().unwrap().starts_with("digest:")));
     assert_eq!(line["ms"]["waited"], 1500);
     assert!(show(&line.to_string()).contains("hermes  SendMessage  failed (timed_out_wall)"));
+}
+
+#[test]
+fn only_an_id_of_our_own_form_stands_in_the_trail() {
+    let place = Place::new();
+    let audit = place.open();
+    for id in [
+        "x",
+        "01234567-89AB-4def-8123-456789abcdef",
+        "01234567-89ab-4def-8123-456789abcdef-",
+        "1-2-3-4-5",
+        "early-0123",
+        "",
+    ] {
+        audit.begin(&place.admitted).unwrap().task(&TaskId(id.into()));
+    }
+    let lines = place.lines();
+    assert!(lines[1..].iter().all(|line| line["task"].as_str().unwrap().starts_with("digest:")), "{lines:?}");
 }
 
 #[test]

@@ -88,7 +88,8 @@ impl Cards {
         cards
     }
 
-    /// The answer to a GET of a well-known path. `legacy`: the path of 0.2, `agent.json`. `host`: what the client sent.
+    /// The answer to a GET of a well-known path. `legacy`: the path of 0.2, `agent.json`. `query`: of the request; it
+    /// may name the edition as the header does, spec §3.6.1. `host`: what the client sent.
     ///
     /// # Errors
     /// [`Refusal::Unauthenticated`] where strangers see nothing.
@@ -96,6 +97,7 @@ impl Cards {
         &self,
         legacy: bool,
         headers: &HeaderMap,
+        query: Option<&str>,
         host: &str,
         reader: Reader,
     ) -> Result<Response<Body>, Refusal> {
@@ -103,7 +105,7 @@ impl Cards {
             return Err(Refusal::Unauthenticated);
         }
         let full = reader == Reader::Known || self.agent.card == CardAccess::Public;
-        let form = if legacy { Form::Legacy } else { self.form(headers) };
+        let form = if legacy { Form::Legacy } else { self.form(headers, query) };
         let per_url = Form::ALL.len() * 2;
         let of_url = self.ready.chunks(per_url).nth(self.url(host)).unwrap_or(&self.ready);
         let card = of_url.iter().find(|card| card.form == form && card.full == full).ok_or(Refusal::NoRoute)?;
@@ -161,8 +163,13 @@ impl Cards {
         self.urls.iter().position(|url| url.matches(host)).unwrap_or_default()
     }
 
-    fn form(&self, headers: &HeaderMap) -> Form {
-        match headers.get(A2A_VERSION).map(HeaderValue::as_bytes) {
+    fn form(&self, headers: &HeaderMap, query: Option<&str>) -> Form {
+        let in_query = || {
+            let mut pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(name, _)| name.eq_ignore_ascii_case(A2A_VERSION.as_str())).map(|(_, value)| value.as_bytes())
+        };
+        let in_header = headers.get(A2A_VERSION).map(HeaderValue::as_bytes);
+        match in_header.filter(|version| !version.is_empty()).or_else(in_query) {
             Some(version) if version.starts_with(b"1.") || version == b"1" => Form::Strict,
             Some(version) if version.starts_with(b"0.") => Form::Legacy,
             _ if self.agent.card_form == CardForm::Strict => Form::Strict,

@@ -19,7 +19,7 @@ fn get(cards: &Cards, legacy: bool, headers: &[(HeaderName, &str)], reader: Read
     let headers: HeaderMap =
         headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect();
     let host = headers.get(HOST).map_or("127.0.0.1:8181", |host| host.to_str().unwrap()).to_owned();
-    let (parts, body) = cards.well_known(legacy, &headers, &host, reader).unwrap().into_parts();
+    let (parts, body) = cards.well_known(legacy, &headers, None, &host, reader).unwrap().into_parts();
     let Body::Full(bytes) = body else { panic!("a stream") };
     let value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
     (parts.status, parts.headers, value)
@@ -128,12 +128,32 @@ fn a_stranger_sees_what_the_setting_says() {
     assert!(headers[VARY].to_str().unwrap().contains("Authorization") && card["provider"]["organization"] == "Us");
     let config = Config::parse(Path::new("/x/s.toml"), "[agent]\ncard = \"authenticated\"\n").unwrap();
     let closed = Cards::new(&config, &[], ABILITIES);
-    let refused = closed.well_known(false, &HeaderMap::new(), "", Reader::Stranger).unwrap_err();
+    let refused = closed.well_known(false, &HeaderMap::new(), None, "", Reader::Stranger).unwrap_err();
     assert_eq!(refused, Refusal::Unauthenticated);
     let config =
         Config::parse(Path::new("/x/s.toml"), &SETTINGS.replace("[agent]\n", "[agent]\ncard = \"public\"\n")).unwrap();
     let open = Cards::new(&config, &["127.0.0.1:1".parse().unwrap()], ABILITIES);
     assert_eq!(skills(&get(&open, false, &[], Reader::Stranger).2), ["review", "write"]);
+}
+
+#[test]
+fn the_query_names_an_edition_as_the_header_does_which_counts_first() {
+    let cards = cards("");
+    let form = |header: Option<&'static str>, query: Option<&str>| {
+        let headers = header.map(|value| (A2A_VERSION, HeaderValue::from_static(value))).into_iter().collect();
+        cards.form(&headers, query)
+    };
+    for (header, query, wanted) in [
+        (None, None, Form::Hybrid),
+        (None, Some("A2A-Version=1.0"), Form::Strict),
+        (None, Some("x=1&a2a-version=0.3"), Form::Legacy),
+        (None, Some("A2A-Version="), Form::Hybrid),
+        (Some(""), Some("A2A-Version=1.0"), Form::Strict),
+        (Some("1.0"), Some("A2A-Version=0.3"), Form::Strict),
+        (Some("0.3"), None, Form::Legacy),
+    ] {
+        assert_eq!(form(header, query), wanted, "{header:?} {query:?}");
+    }
 }
 
 #[test]

@@ -171,7 +171,7 @@ pub struct SendMessage {
     pub return_immediately: bool,
     /// Set with the Task.
     pub push: Option<PushConfig>,
-    /// A digest of the whole message as it was sent, for telling a repeat from another message under the same id.
+    /// A digest of the message as it was understood, the same in every dialect, for telling a repeat from another message under the same id.
     pub digest: [u8; 32],
 }
 

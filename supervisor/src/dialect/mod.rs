@@ -6,6 +6,7 @@
 
 mod body;
 mod call;
+mod digest;
 mod early;
 mod edition;
 mod fields;

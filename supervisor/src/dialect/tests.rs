@@ -53,6 +53,7 @@ fn the_page_has_every_code_that_differs_and_no_other() {
         Refusal::BodyTooLarge { limit: 1 },
         Refusal::BodyTimeout,
         Refusal::MediaType,
+        Refusal::ContentCoding,
         Refusal::BadRequest(String::new()),
         Refusal::Parse(String::new()),
         Refusal::InvalidRequest(String::new()),

@@ -7,7 +7,9 @@
 use crate::refusal::Refusal;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
+use hyper::HeaderMap;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use hyper::header::CONTENT_ENCODING;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
@@ -76,6 +78,18 @@ impl HttpBody for Body {
     }
 }
 
+/// Only bodies as they are: nothing here unpacks, so that nobody makes us unpack a bomb, and a coded body is not taken for
+/// broken JSON. RFC 9110 §8.4, §15.5.16.
+///
+/// # Errors
+/// [`Refusal::ContentCoding`].
+pub fn uncoded(headers: &HeaderMap) -> Result<(), Refusal> {
+    let lines = headers.get_all(CONTENT_ENCODING).iter().map(|line| line.to_str().unwrap_or("?"));
+    let mut codings = lines.flat_map(|line| line.split(',')).map(str::trim);
+    let plain = codings.all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case("identity"));
+    if plain { Ok(()) } else { Err(Refusal::ContentCoding) }
+}
+
 /// Reads a request body of at most `max` bytes, within `deadline`.
 ///
 /// # Errors
@@ -118,6 +132,32 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Refusal> {
                 Ok(bytes) => return Ok(Some(bytes)),
                 Err(_trailers) => {}
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_body_that_is_not_coded_is_read() {
+        for (lines, plain) in [
+            (&[][..], true),
+            (&["identity"], true),
+            (&["Identity, identity"], true),
+            (&[""], true),
+            (&["gzip"], false),
+            (&["identity", "br"], false),
+            (&["identity, deflate"], false),
+            (&["x-nothing"], false),
+            (&["\u{e9}"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_ENCODING, line.parse().unwrap());
+            }
+            assert_eq!(uncoded(&headers).is_ok(), plain, "{lines:?}");
         }
     }
 }

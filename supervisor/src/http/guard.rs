@@ -105,7 +105,9 @@ impl PublicUrl {
     }
 }
 
-/// The check that every request passes before anything else.
+/// The check that every request passes before anything else. The port of a `Host` is not compared: behind a forwarded port
+/// or a container's it is another one than ours, and a page that was rebound to our address is told by its name. Nothing
+/// of ours is made from the `Host` of a request: a card shows it only where it equals a URL of the settings, port and all.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     hosts: Vec<HostName>,
@@ -171,7 +173,8 @@ impl Guard {
 }
 
 fn without_port(host: &str) -> &str {
-    let digits = |port: &str| port.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        |port: &str| port.is_empty() || port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
     match host.rsplit_once(':') {
         Some((name, port)) if digits(port) && (!name.contains(':') || name.ends_with(']')) => name,
         _ => host,

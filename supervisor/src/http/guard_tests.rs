@@ -42,10 +42,19 @@ fn only_our_names_are_hosts() {
         "localhost@evil.example",
         "user@localhost",
         "localhost:x",
+        "localhost:65536",
+        "localhost:+80",
         "[::1",
         "0.0.0.0:8181",
     ] {
         assert_eq!(check("/", &[("host", foreign)]), Err(Refusal::ForeignHost), "{foreign}");
+    }
+}
+
+#[test]
+fn any_port_will_do_behind_one_of_our_names_since_ports_are_forwarded() {
+    for port in ["", ":", ":80", ":8182", ":65535"] {
+        assert_eq!(check("/", &[("host", &format!("localhost{port}"))]), Ok(()), "{port}");
     }
 }
 

@@ -5,7 +5,9 @@
 use super::body::Body;
 use crate::refusal::Refusal;
 use bytes::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{Response, StatusCode};
 
 const NOSNIFF: (HeaderName, HeaderValue) =
@@ -34,12 +36,13 @@ impl Reply {
         Self { status: StatusCode::OK, content_type, headers: Vec::new(), body: body.into() }
     }
 
-    /// Adds the headers that a refusal needs: `WWW-Authenticate`, `Retry-After`, `Allow`.
+    /// Adds the headers that a refusal needs: `WWW-Authenticate`, `Retry-After`, `Allow`, `Accept-Encoding`.
     #[must_use]
     pub fn with_refusal_headers(mut self, refusal: &Refusal) -> Self {
         match refusal {
             Refusal::Unauthenticated => self.headers.push((WWW_AUTHENTICATE, CHALLENGE)),
             Refusal::MethodNotAllowed { allow } => self.headers.push((ALLOW, HeaderValue::from_static(allow))),
+            Refusal::ContentCoding => self.headers.push((ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
             _ => {}
         }
         if let Some(seconds) = refusal.retry_seconds() {

@@ -4,7 +4,7 @@
 //! one record; each room gets what the room before it gave, so that skipping a door does not compile. No lock is held
 //! across an await.
 
-use super::body::{Body, collect};
+use super::body::{Body, collect, uncoded};
 use super::early::Early;
 use super::router::{CardPath, Route, route};
 use super::walk::Walk;
@@ -115,7 +115,7 @@ impl Serve {
     fn card(&self, path: CardPath, head: &Parts) -> Result<Response<Body>, Refusal> {
         let known = self.rooms.admission.recognises(&head.headers);
         let reader = if known { Reader::Known } else { Reader::Stranger };
-        self.rooms.cards.well_known(path == CardPath::Agent, &head.headers, host(head), reader)
+        self.rooms.cards.well_known(path == CardPath::Agent, &head.headers, head.uri.query(), host(head), reader)
     }
 
     fn admit(&self, head: &Parts, peer: IpAddr) -> Result<(Admitted, Record), Refusal> {
@@ -156,8 +156,9 @@ impl Serve {
 
     async fn read(&self, route: &Route, head: &Parts, body: Incoming, record: &mut Record) -> Result<Call, Rejection> {
         let listen = &self.rooms.config.listen;
-        let body = collect(body, listen.max_body_bytes, listen.body_timeout).await;
-        let body = body.map_err(|refusal| Rejection { reply: ReplyTo::for_route(route), refusal })?;
+        let refuse = |refusal| Rejection { reply: ReplyTo::for_route(route), refusal };
+        uncoded(&head.headers).map_err(refuse)?;
+        let body = collect(body, listen.max_body_bytes, listen.body_timeout).await.map_err(refuse)?;
         record.request(body.len() as u64, None, None);
         decode(route, &head.headers, head.uri.query(), &body)
     }
@@ -202,6 +203,8 @@ fn host(head: &Parts) -> &str {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test is its own client and looks at the files")]
 pub(crate) mod house;
+#[cfg(test)]
+mod requests;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::super::body::{of_body, of_query};
 use super::super::call::{Operation, SendMessage};
+use super::super::digest::digest;
 use super::super::fields::{Fields, MAX_ID, MAX_NAMES, is_label, task_id};
 use super::super::method::Method;
 use super::super::v1::read::parts;
@@ -78,22 +79,23 @@ fn send(id: &TaskId, rpc_id: &str, params: &Fields<'_>) -> Result<SendMessage, R
     };
     params.metadata("metadata")?;
     let push = params.object("pushNotification")?;
+    let message = Message {
+        message_id: MessageId(message_id.into()),
+        context_id: params.context_id("sessionId")?,
+        task_id: None,
+        role: Role::User,
+        parts: parts(&fields, "parts", part)?,
+        metadata: fields.metadata("metadata")?,
+        extensions: Vec::new(),
+        reference_task_ids: Vec::new(),
+    };
     Ok(SendMessage {
-        message: Message {
-            message_id: MessageId(message_id.into()),
-            context_id: params.context_id("sessionId")?,
-            task_id: None,
-            role: Role::User,
-            parts: parts(&fields, "parts", part)?,
-            metadata: fields.metadata("metadata")?,
-            extensions: Vec::new(),
-            reference_task_ids: Vec::new(),
-        },
+        digest: digest(&message),
+        message,
         accepted_output_modes: params.strings("acceptedOutputModes", MAX_NAMES)?,
         history_length: params.count("historyLength")?,
         return_immediately: false,
         push: push.map(|push| push_config(&push)).transpose()?,
-        digest: Sha256::digest(fields.raw()).into(),
     })
 }
 

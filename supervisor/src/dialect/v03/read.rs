@@ -1,6 +1,7 @@
 //! Requests of A2A 0.3 and 0.2 over JSON-RPC. Spec 0.3 §6, §7.
 
 use super::super::call::{Operation, PushConfig, SendMessage};
+use super::super::digest::digest;
 use super::super::fields::{Fields, MAX_ID, MAX_NAME, MAX_NAMES, MAX_URL};
 use super::super::json::{Kind, Value};
 use super::super::method::Method;
@@ -8,7 +9,6 @@ use super::super::v1::read::{data, parts, push_id};
 use super::WRAPPED;
 use crate::a2a::{Content, Message, MessageId, Part, Role};
 use crate::refusal::Refusal;
-use sha2::{Digest, Sha256};
 
 /// # Errors
 /// [`Refusal::InvalidParams`] naming the member, or [`Refusal::TaskNotFound`].
@@ -42,13 +42,14 @@ pub(crate) fn operation(method: Method, params: &Fields<'_>) -> Result<Operation
 /// §7.1.1. Servers of this edition have always waited unless told not to.
 fn send(params: &Fields<'_>) -> Result<SendMessage, Refusal> {
     let fields = params.required_object("message")?;
+    let message = message(&fields)?;
     let mut send = SendMessage {
-        message: message(&fields)?,
+        digest: digest(&message),
+        message,
         accepted_output_modes: Vec::new(),
         history_length: None,
         return_immediately: false,
         push: None,
-        digest: Sha256::digest(fields.raw()).into(),
     };
     params.metadata("metadata")?;
     if let Some(configuration) = params.object("configuration")? {

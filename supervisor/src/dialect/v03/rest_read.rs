@@ -2,6 +2,7 @@
 
 use super::super::body::{of_body, of_query};
 use super::super::call::{Operation, PushConfig, SendMessage};
+use super::super::digest::digest;
 use super::super::fields::{Fields, MAX_ID, MAX_NAME, MAX_NAMES, task_id};
 use super::super::v1::read::{list, parts, push_id};
 use super::super::v1::rest::push_id as path_push_id;
@@ -9,7 +10,6 @@ use super::read::{data_part, file, push_config};
 use crate::a2a::{Message, MessageId, Part, Role};
 use crate::http::router::RestCall;
 use crate::refusal::Refusal;
-use sha2::{Digest, Sha256};
 
 /// # Errors
 /// As for a JSON-RPC request, and [`Refusal::BadRequest`] for a broken query.
@@ -47,13 +47,14 @@ fn send(body: &Fields<'_>) -> Result<SendMessage, Refusal> {
         Some(fields) => fields,
         None => body.required_object("message")?,
     };
+    let message = message(&fields)?;
     let mut send = SendMessage {
-        message: message(&fields)?,
+        digest: digest(&message),
+        message,
         accepted_output_modes: Vec::new(),
         history_length: None,
         return_immediately: false,
         push: None,
-        digest: Sha256::digest(fields.raw()).into(),
     };
     body.metadata("metadata")?;
     if let Some(configuration) = body.object("configuration")? {

@@ -1,12 +1,12 @@
 //! Requests of A2A 1.0, from the members of `params` or of a REST body to an [`Operation`]. Spec §3.1, §4.
 
+use super::super::digest::digest;
 use super::super::fields::{Fields, MAX_ID, MAX_NAME, MAX_NAMES, MAX_URL};
 use super::super::json::{Kind, Value};
 use super::super::{ListTasks, Method, Operation, PushConfig, SendMessage, time};
 use crate::a2a::{Content, Json, Message, MessageId, Part, Role, TaskState};
 use crate::refusal::Refusal;
 use musegate_protocol::message::MAX_PARTS;
-use sha2::{Digest, Sha256};
 
 /// # Errors
 /// [`Refusal::InvalidParams`] naming the member, or [`Refusal::TaskNotFound`].
@@ -40,13 +40,14 @@ pub(crate) fn operation(method: Method, params: &Fields<'_>) -> Result<Operation
 /// §3.2.1, §3.2.2
 pub(crate) fn send(params: &Fields<'_>) -> Result<SendMessage, Refusal> {
     let fields = params.required_object("message")?;
+    let message = message(&fields)?;
     let mut send = SendMessage {
-        message: message(&fields)?,
+        digest: digest(&message),
+        message,
         accepted_output_modes: Vec::new(),
         history_length: None,
         return_immediately: false,
         push: None,
-        digest: Sha256::digest(fields.raw()).into(),
     };
     params.metadata("metadata")?;
     if let Some(configuration) = params.object("configuration")? {

@@ -144,19 +144,22 @@ impl Domain {
         self
     }
 
-    /// Enters it, with further paths that may be different each time.
+    /// Enters it.
     ///
     /// # Errors
     /// As landlock_create_ruleset(2), landlock_add_rule(2), landlock_restrict_self(2).
-    pub fn enter(&self, also: &[(&Path, Access)]) -> io::Result<()> {
+    pub fn enter(&self) -> io::Result<()> {
+        self.rules()?.enter(self, &[])
+    }
+
+    /// Makes its rules ahead of time, to be entered once: most of the work of entering.
+    ///
+    /// # Errors
+    /// As landlock_create_ruleset(2), landlock_add_rule(2).
+    pub fn rules(&self) -> io::Result<Rules> {
         let mut ruleset = self.ruleset().map_err(fault)?;
         for (path, rights) in &self.paths {
             ruleset = ruleset.add_rule(PathBeneath::new(path, *rights)).map_err(fault)?;
-        }
-        for (path, access) in also {
-            if let Some((path, rights)) = self.open(path, *access) {
-                ruleset = ruleset.add_rule(PathBeneath::new(path, rights)).map_err(fault)?;
-            }
         }
         for port in self.connect.iter().filter(|_| self.number >= TCP_SINCE) {
             let mut access: BitFlags<AccessNet> = AccessNet::ConnectTcp.into();
@@ -165,8 +168,7 @@ impl Domain {
             }
             ruleset = ruleset.add_rule(NetPort::new(*port, access)).map_err(fault)?;
         }
-        ruleset.restrict_self().map_err(fault)?;
-        Ok(())
+        Ok(Rules(ruleset))
     }
 
     fn ruleset(&self) -> Result<RulesetCreated, RulesetError> {
@@ -190,6 +192,28 @@ impl Domain {
         let bound = if is_folder { BitFlags::all() } else { AccessFs::from_file(self.abi) };
         let rights = access.rights(self.abi) & bound;
         (!rights.is_empty()).then_some((opened, rights))
+    }
+}
+
+/// The rules of a [`Domain`], made and not yet entered.
+#[derive(Debug)]
+pub struct Rules(RulesetCreated);
+
+impl Rules {
+    /// Enters the domain, with further paths. These stay in the rules, so they are for one process.
+    ///
+    /// # Errors
+    /// As landlock_add_rule(2), landlock_restrict_self(2).
+    pub fn enter(&self, domain: &Domain, also: &[(&Path, Access)]) -> io::Result<()> {
+        // Another descriptor of the same rules: this one may belong to a process that lent its memory.
+        let mut ruleset = self.0.try_clone()?;
+        for (path, access) in also {
+            if let Some((path, rights)) = domain.open(path, *access) {
+                ruleset = ruleset.add_rule(PathBeneath::new(path, rights)).map_err(fault)?;
+            }
+        }
+        ruleset.restrict_self().map_err(fault)?;
+        Ok(())
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn enter(walls: &mut Walls, domain: Option<crate::landlock::Domain>) 
     walls.landlock_abi = abi();
     let entered = match &domain {
         Some(domain) => {
-            domain.enter(&[])?;
+            domain.enter()?;
             domain.lists_root() || std::fs::read_dir("/").is_err()
         }
         None => false,

@@ -10,7 +10,7 @@ pub use calls::{CALLS, NEW_CODE, SOCKETS, SOCKETS_WITH_UDP};
 pub use paths::PATHS;
 
 use crate::landlock::Access::{Execute, List, Read};
-use crate::landlock::{Access, Domain, Udp};
+use crate::landlock::{Access, Domain, Rules, Udp};
 use crate::seccomp::{CallRule, Filters, Otherwise};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,15 +54,13 @@ impl Profile {
         Ok(Self { domain, shared, own: Filters::compile_inside(&own, Otherwise::Allow)? })
     }
 
-    /// Confines files, ports and signals of this process. Only `scratch` can be written.
+    /// Makes the rules for one job, ahead of time.
     ///
     /// # Errors
-    /// As landlock_restrict_self(2).
-    pub fn enter_landlock(&self, scratch: &Path, program: &Path) -> io::Result<()> {
-        // Its own entry in /proc is another one for each process.
-        let own = (Path::new("/proc/self"), Read);
-        let also = [(scratch, Access::Write), (program, Execute), own];
-        self.domain.as_ref().map_or(Ok(()), |domain| domain.enter(&also))
+    /// As landlock_add_rule(2).
+    pub fn for_one_job(&self) -> io::Result<Walls<'_>> {
+        let Some(domain) = &self.domain else { return Ok(Walls(None)) };
+        Ok(Walls(Some((domain, domain.rules()?))))
     }
 
     /// Filters the system calls of the process that starts jobs, which they all inherit: everything but what such a
@@ -74,12 +72,29 @@ impl Profile {
         self.shared.apply()
     }
 
-    /// Filters the rest of the system calls of a job.
+    /// Filters the rest of the system calls of a job, in the process that will be its parent.
     ///
     /// # Errors
     /// As seccomp(2).
     pub fn enter_own_seccomp(&self) -> io::Result<()> {
         self.own.apply()
+    }
+}
+
+/// What confines the files, ports and signals of one job. Empty where it was said that there is no Landlock.
+#[derive(Debug)]
+pub struct Walls<'a>(Option<(&'a Domain, Rules)>);
+
+impl Walls<'_> {
+    /// Confines this process. Only `scratch` can be written.
+    ///
+    /// # Errors
+    /// As landlock_restrict_self(2).
+    pub fn enter(&self, scratch: &Path, program: &Path) -> io::Result<()> {
+        let Some((domain, rules)) = &self.0 else { return Ok(()) };
+        // Its own entry in /proc is another one for each process.
+        let own = (Path::new("/proc/self"), Read);
+        rules.enter(domain, &[(scratch, Access::Write), (program, Execute), own])
     }
 }
 

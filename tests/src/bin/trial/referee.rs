@@ -49,6 +49,12 @@ pub(crate) fn judge(end: &str, jail: &str, modes: &str, shape: &str, scratch: &s
     println!("{}: {} alive at once, {} afterwards", word.trim(), at_once, alive("hostile").len());
     drop(host.stdin.take());
     let _ = host.wait();
+    // Neither the jail nor the job-init that it made in advance outlives the worker.
+    let deadline = Instant::now() + PATIENCE;
+    while !list("trial-jail", true).is_empty() {
+        assert!(Instant::now() < deadline, "a jail or a job-init is left");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     0.into()
 }
 
@@ -112,13 +118,21 @@ fn matches(pid: i32, word: &str, as_program: bool) -> bool {
     !zombie && words.split('\0').take(many).any(|argument| argument.rsplit('/').next() == Some(word))
 }
 
-/// SIGKILL for the jail, which is the host's child, or else for the one job-init, which is not.
+/// SIGKILL for the jail, which is the host's child, or else for the one job-init that has a job.
 fn kill_one_named(program: &str, host: &Child, is_child_of_host: bool) {
     let host = host.id().to_string();
-    let wanted = |pid: &i32| (parent(*pid).as_deref() == Some(&host)) == is_child_of_host;
+    let is_jail = |pid: i32| parent(pid).as_deref() == Some(&*host);
+    let wanted = |pid: &i32| is_jail(*pid) == is_child_of_host && (is_child_of_host || has_children(*pid));
     let found: Vec<i32> = list(program, true).into_iter().filter(wanted).collect();
     assert_eq!(found.len(), 1, "one process to kill");
     kill(Pid::from_raw(*found.first().unwrap()), Signal::SIGKILL).unwrap();
+}
+
+fn has_children(pid: i32) -> bool {
+    let pid = pid.to_string();
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut all = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    all.any(|one| parent(one).as_deref() == Some(&*pid))
 }
 
 fn parent(pid: i32) -> Option<String> {

@@ -1,7 +1,7 @@
 //! What stands between the fork and the exec of a program. Each step that fails ends the start; none is skipped.
 
 use super::super::record::{Record, Stage};
-use super::probe::Means;
+use super::init::Prepared;
 use super::{Ends, at};
 use musegate_sandbox_profiles::descriptors::{close_all_on_exec, set_standard};
 use musegate_sandbox_profiles::fork::Failed;
@@ -14,15 +14,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Becomes the program. Returns only when a step fails.
-pub(super) fn become_program(means: &Means, record: &Record, ends: &Ends) -> Failed {
-    match confine(means, record, ends).and_then(|()| exec(record)) {
+pub(super) fn become_program(prepared: &Prepared<'_>, record: &Record, ends: &Ends) -> Failed {
+    match confine(prepared, record, ends).and_then(|()| exec(record)) {
         Ok(never) => match never {},
         Err(failed) => failed,
     }
 }
 
 /// All that holds the program.
-pub(super) fn confine(means: &Means, record: &Record, ends: &Ends) -> Result<(), Failed> {
+pub(super) fn confine(prepared: &Prepared<'_>, record: &Record, ends: &Ends) -> Result<(), Failed> {
     at(Stage::Signals, nix::unistd::setsid())?;
     #[cfg(target_os = "linux")]
     at(Stage::Signals, nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL))?;
@@ -33,21 +33,20 @@ pub(super) fn confine(means: &Means, record: &Record, ends: &Ends) -> Result<(),
     at(Stage::Limits, limit(record))?;
     at(Stage::Signals, signals::all_default())?;
     at(Stage::Descriptors, close_all_on_exec())?;
-    apply(means, record)
+    apply(prepared, record)
 }
 
-/// Files first: the filter may close what Landlock needs.
+/// System calls are filtered already.
 #[cfg(target_os = "linux")]
-fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
-    at(Stage::Landlock, means.profile.enter_landlock(path(&record.scratch), path(&record.program)))?;
-    at(Stage::Seccomp, means.profile.enter_own_seccomp())
+fn apply(prepared: &Prepared<'_>, record: &Record) -> Result<(), Failed> {
+    at(Stage::Landlock, prepared.walls.enter(path(&record.scratch), path(&record.program)))
 }
 
 /// Seatbelt sees real paths only.
 #[cfg(not(target_os = "linux"))]
-fn apply(means: &Means, record: &Record) -> Result<(), Failed> {
+fn apply(prepared: &Prepared<'_>, record: &Record) -> Result<(), Failed> {
     use musegate_sandbox_profiles::seatbelt::{Profile, real};
-    let Some(options) = &means.seatbelt else { return Ok(()) };
+    let Some(options) = &prepared.means.seatbelt else { return Ok(()) };
     let (scratch, program) = (real(path(&record.scratch)), real(path(&record.program)));
     at(Stage::Seatbelt, Profile::muse(options, &scratch, &program).apply())
 }

@@ -7,7 +7,7 @@ use super::super::record::{Record, Stage, Status};
 use super::probe::Means;
 use super::tree::Tree;
 use super::watch::Watch;
-use super::{Ends, at, child, say, say_failed};
+use super::{Ends, NOT_UNDERSTOOD, at, child, receive, say, say_failed, take};
 use musegate_sandbox_profiles::descriptors::set_standard;
 use musegate_sandbox_profiles::fork::{Failed, SingleThreaded, fork_for_exec};
 use musegate_sandbox_profiles::signals::{Fate, set};
@@ -15,20 +15,29 @@ use nix::sys::signal::Signal;
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// A job-init that has done all that is the same for every job.
+pub(super) struct Prepared<'a> {
+    pub(super) means: &'a Means,
+    #[cfg(target_os = "linux")]
+    pub(super) walls: musegate_sandbox_profiles::muse::Walls<'a>,
+    watch: Watch,
+}
 
 /// The whole life of a job-init; what it returns is its exit status.
-pub(super) fn run(alone: &SingleThreaded, means: &Means, record: &Record, ends: Ends) -> u8 {
-    let begun = settle_in(means).and_then(|watch| {
+pub(super) fn run(alone: &SingleThreaded, prepared: Result<Prepared<'_>, Failed>, record: &Record, ends: Ends) -> u8 {
+    let begun = prepared.and_then(|prepared| {
         let seen = Cell::new(0);
         let become_program = || {
             seen.set(number_outside());
-            child::become_program(means, record, &ends)
+            child::become_program(&prepared, record, &ends)
         };
         let started = at(Stage::Fork, fork_for_exec(alone, become_program))?;
-        Ok((watch, started?, seen.get()))
+        Ok((started?, prepared, seen.get()))
     });
     let Ends { line, lock, stdin, stdout, stderr } = ends;
-    let (watch, program, number) = match begun {
+    let (program, Prepared { means, watch, .. }, number) = match begun {
         Ok(begun) => begun,
         Err(failed) => {
             say_failed(line.as_fd(), failed);
@@ -50,14 +59,35 @@ pub(super) fn run(alone: &SingleThreaded, means: &Means, record: &Record, ends: 
     }
 }
 
-/// Everything between the fork and the first hostile instruction.
-pub(super) fn settle_in(means: &Means) -> Result<Watch, Failed> {
+/// The same for a job-init that was made before there was a job: it waits for its launch at `seat`. The end of the
+/// jail is its end.
+pub(super) fn wait(alone: &SingleThreaded, means: &Means, seat: UnixStream) -> u8 {
+    let prepared = prepare(means);
+    let Ok(Some((bytes, descriptors))) = receive(seat.as_fd()) else { return 0 };
+    drop(seat);
+    let Some(ends) = take(descriptors) else { return 1 };
+    match Record::decode(&bytes) {
+        Some(record) => run(alone, prepared, &record, ends),
+        None => {
+            say_failed(ends.line.as_fd(), NOT_UNDERSTOOD);
+            1
+        }
+    }
+}
+
+/// Everything between the fork and the first hostile instruction that does not depend on the job.
+pub(super) fn prepare(means: &Means) -> Result<Prepared<'_>, Failed> {
     // The jail's channel is not ours: as long as it were open here, a dead jail could not be told from a slow one.
     at(Stage::Descriptors, set_standard(io::stdout(), 0))?;
     at(Stage::Signals, set(Signal::SIGCHLD, Fate::Default))?;
     at(Stage::Signals, nix::unistd::setsid())?;
     enter(means)?;
-    at(Stage::Signals, Watch::new())
+    Ok(Prepared {
+        means,
+        #[cfg(target_os = "linux")]
+        walls: at(Stage::Landlock, means.profile.for_one_job())?,
+        watch: at(Stage::Signals, Watch::new())?,
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -79,7 +109,8 @@ fn enter(means: &Means) -> Result<(), Failed> {
         let bounded = first || nix::sys::signal::kill(nix::unistd::getppid(), None) == Err(Errno::EPERM);
         at(Stage::Scope, if bounded { Ok(()) } else { Err(Errno::ENOSYS) })?;
     }
-    Ok(())
+    // Of what it denies, this process needs nothing from here on, and the kernel compiles it before there is a hurry.
+    at(Stage::Seccomp, means.profile.enter_own_seccomp())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,5 +1,6 @@
 //! The jail: one thread, no runtime, started once by the worker. It reads launches from its stdin and forks a job-init
-//! for each; a fork of this small process costs little, where one of the worker would copy its page tables.
+//! for each; a fork of this small process costs little, where one of the worker would copy its page tables. One job-init
+//! is always made in advance, so that a job need not wait for its namespaces and rules.
 //!
 //! Promises: it keeps no descriptor of a job after the fork; it ends when its channel does, and no job depends on it.
 //! Refuses to know what it starts.
@@ -9,6 +10,7 @@ mod child;
 mod follow;
 mod init;
 mod probe;
+mod spare;
 mod tree;
 mod verify;
 mod watch;
@@ -21,6 +23,7 @@ use nix::sys::signal::Signal;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::sys::stat::{Mode as FileMode, umask};
 use probe::Means;
+use spare::Spare;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -51,14 +54,16 @@ pub fn jail_main() -> ExitCode {
 fn run() -> io::Result<()> {
     let alone = SingleThreaded::prove()?;
     settle_in()?;
-    let Some((setup, _)) = receive()? else { return Ok(()) };
+    let Some((setup, _)) = receive(io::stdin().as_fd())? else { return Ok(()) };
     let setup = Setup::decode(&setup).ok_or_else(|| io::Error::other("the setup is not understood"))?;
     let (means, report) = probe::try_all(&alone, &setup)?;
     set(Signal::SIGCHLD, Fate::Ignore)?; // job-inits are nobody's to wait for
     nix::sys::socket::send(libc::STDIN_FILENO, &write_report(report), QUIET)?;
-    while let Some((bytes, descriptors)) = receive()? {
+    let mut spare = Spare::make(&alone, &means);
+    while let Some((bytes, descriptors)) = receive(io::stdin().as_fd())? {
         if let Some(ends) = take(descriptors) {
-            launch(&alone, &means, &bytes, ends);
+            launch(&alone, &means, spare.take(), &bytes, ends);
+            spare = Spare::make(&alone, &means);
         }
     }
     Ok(())
@@ -79,11 +84,19 @@ fn settle_in() -> io::Result<()> {
     descriptors::close_all_on_exec()
 }
 
-fn launch(alone: &SingleThreaded, means: &Means, bytes: &[u8], ends: Ends) {
+/// By the job-init that was made in advance, or by a new one where that is gone.
+fn launch(alone: &SingleThreaded, means: &Means, spare: Option<Spare>, bytes: &[u8], ends: Ends) {
+    if spare.is_some_and(|spare| spare.hand_over(bytes, &ends).is_ok()) {
+        return;
+    }
     let Ok(line) = ends.line.try_clone() else { return };
+    let begin = |record: Record| {
+        let init = move |alone: &SingleThreaded| init::run(alone, init::prepare(means), &record, ends);
+        fork(alone, means.namespaces, init)
+    };
     let failed = match Record::decode(bytes) {
-        None => Failed { step: Stage::Record as u8, errno: libc::EBADMSG },
-        Some(record) => match fork(alone, means.namespaces, move |alone| init::run(alone, means, &record, ends)) {
+        None => NOT_UNDERSTOOD,
+        Some(record) => match begin(record) {
             Ok(_) => return,
             Err(error) => Failed { step: Stage::Fork as u8, errno: errno(&error) },
         },
@@ -91,11 +104,11 @@ fn launch(alone: &SingleThreaded, means: &Means, bytes: &[u8], ends: Ends) {
     say_failed(line.as_fd(), failed);
 }
 
-/// One frame, or `None` at the end of the channel.
-fn receive() -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
+/// One frame, or `None` at the end of the socket.
+fn receive(socket: BorrowedFd<'_>) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
     let mut head = [0; 4];
     let (read, descriptors) = loop {
-        match descriptors::receive(io::stdin(), &mut head) {
+        match descriptors::receive(socket, &mut head) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             other => break other?,
         }
@@ -103,20 +116,20 @@ fn receive() -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
     if read == 0 {
         return Ok(None);
     }
-    read_all(head.get_mut(read..).unwrap_or_default())?;
+    read_all(socket, head.get_mut(read..).unwrap_or_default())?;
     let len = usize::try_from(u32::from_ne_bytes(head)).unwrap_or(usize::MAX);
     if len > MAX_FRAME {
         return Err(io::Error::other("a launch over the limit"));
     }
     let mut bytes = vec![0; len];
-    read_all(&mut bytes)?;
+    read_all(socket, &mut bytes)?;
     Ok(Some((bytes, descriptors)))
 }
 
 /// By the system call: a reader that buffers would take bytes, and lose descriptors, of the next frame.
-fn read_all(mut buffer: &mut [u8]) -> io::Result<()> {
+fn read_all(socket: BorrowedFd<'_>, mut buffer: &mut [u8]) -> io::Result<()> {
     while !buffer.is_empty() {
-        match nix::unistd::read(io::stdin(), buffer) {
+        match nix::unistd::read(socket, buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => buffer = buffer.get_mut(read..).unwrap_or_default(),
             Err(nix::errno::Errno::EINTR) => {}
@@ -149,6 +162,9 @@ fn say_failed(line: BorrowedFd<'_>, Failed { step, errno }: Failed) {
 fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EPERM)
 }
+
+/// What came is no launch.
+const NOT_UNDERSTOOD: Failed = Failed { step: Stage::Record as u8, errno: libc::EBADMSG };
 
 /// Ties a step that failed to its stage.
 fn at<T, E: Into<io::Error>>(stage: Stage, result: Result<T, E>) -> Result<T, Failed> {

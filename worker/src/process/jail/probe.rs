@@ -144,7 +144,7 @@ impl Means {
 /// Whether a job-init with these means kills a process that has left its group and session, and nothing else.
 fn kills(alone: &SingleThreaded, means: &Means) -> bool {
     let init = |alone: &SingleThreaded| {
-        if means.kill != Kill::Bounded || init::settle_in(means).is_err() {
+        if means.kill != Kill::Bounded || init::prepare(means).is_err() {
             return 1;
         }
         let orphan = |_: &SingleThreaded| {

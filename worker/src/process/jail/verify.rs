@@ -33,11 +33,9 @@ const LAST: u8 = 6;
 pub(super) fn held(alone: &SingleThreaded, means: &Means) -> Layers {
     let Ok((ends, record)) = rehearsal() else { return Layers::default() };
     let init = |alone: &SingleThreaded| {
-        if init::settle_in(means).is_err() {
-            return 0;
-        }
+        let Ok(prepared) = init::prepare(means) else { return 0 };
         let closed = is_closed();
-        let attempt = || match child::confine(means, &record, &ends) {
+        let attempt = || match child::confine(&prepared, &record, &ends) {
             Ok(()) => Failed { step: TRIED | attempts(), errno: 0 },
             Err(_) => Failed { step: 0, errno: 0 },
         };

@@ -176,6 +176,14 @@ pub enum Token {
         #[arg(long, value_name = "DAYS")]
         expires: Option<u32>,
     },
+    /// Take a token that was made elsewhere, read from standard input; only its digest is kept
+    Import {
+        /// The caller's name
+        caller: String,
+        /// Ends after so many days
+        #[arg(long, value_name = "DAYS")]
+        expires: Option<u32>,
+    },
     /// List callers and their tokens, never a token itself
     List(Json),
     /// Revoke one token, or all of a caller

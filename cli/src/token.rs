@@ -10,8 +10,10 @@ use musegate_supervisor::admission::edit::{self, EditError, NewToken};
 use musegate_supervisor::admission::{Callers, Entry};
 use musegate_supervisor::stamp;
 use serde_json::json;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// `musegate token …`
 pub(crate) fn run(args: &Token, folders: &Folders) -> Exit {
@@ -22,8 +24,17 @@ pub(crate) fn run(args: &Token, folders: &Folders) -> Exit {
     let file = config.callers.file.as_path();
     let done = match args {
         Token::Add { caller, expires } => label(caller).and_then(|caller| {
-            let lifetime = expires.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-            edit::add(file, &caller, lifetime).map(|token| show(&token, file)).map_err(Wrong::from)
+            edit::add(file, &caller, days(*expires)).map(|token| show(&token, file)).map_err(Wrong::from)
+        }),
+        Token::Import { caller, expires } => label(caller).and_then(|caller| {
+            let token = edit::import(file, &caller, read_token()?, days(*expires))?;
+            out::note(&format!(
+                "token {} of {}; only its digest is kept in {}",
+                token.id,
+                token.caller,
+                file.display()
+            ));
+            Ok(())
         }),
         Token::Rotate { caller, grace } => label(caller).and_then(|caller| {
             let overlap = Duration::from_secs(u64::from(*grace) * 3600);
@@ -50,6 +61,8 @@ enum Wrong {
     Name(String, musegate_protocol::bounded::Unfit),
     #[error("the token {0} is not one of {1}")]
     NotTheirs(String, String),
+    #[error("cannot read the token from standard input: {0}")]
+    Read(#[from] std::io::Error),
     #[error(transparent)]
     Edit(#[from] EditError),
 }
@@ -57,17 +70,28 @@ enum Wrong {
 impl Wrong {
     fn exit(&self) -> Exit {
         match self {
-            Self::Name(..) => Exit::Usage,
+            Self::Name(..) | Self::Edit(EditError::Foreign(_)) => Exit::Usage,
             Self::NotTheirs(..) | Self::Edit(EditError::Unknown(_)) => Exit::Data,
             Self::Edit(EditError::Problems(_) | EditError::Refused(_)) => Exit::Config,
             Self::Edit(EditError::Random(_)) => Exit::Os,
-            Self::Edit(EditError::Io { .. }) => Exit::Io,
+            Self::Read(_) | Self::Edit(EditError::Io { .. }) => Exit::Io,
         }
     }
 }
 
 fn label(name: &str) -> Result<Label, Wrong> {
     Label::new(name).map_err(|unfit| Wrong::Name(name.to_owned(), unfit))
+}
+
+fn days(days: Option<u32>) -> Option<Duration> {
+    days.map(|days| Duration::from_secs(u64::from(days) * 86_400))
+}
+
+/// One line of standard input, without what surrounds it.
+fn read_token() -> Result<Zeroizing<String>, std::io::Error> {
+    let mut text = Zeroizing::new(String::with_capacity(1024));
+    std::io::stdin().lock().take(1024).read_to_string(&mut text)?;
+    Ok(Zeroizing::new(text.trim().to_owned()))
 }
 
 fn show(token: &NewToken, file: &Path) {

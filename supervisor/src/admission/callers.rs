@@ -5,7 +5,7 @@
 //! clear text and HTTP.
 
 use super::grant::{Caller, Grant};
-use super::token::Digest;
+use super::token::{self, Digest};
 use crate::stamp;
 use musegate_protocol::bounded::Label;
 use musegate_settings::private::{self, Rule};
@@ -36,6 +36,8 @@ pub struct Entry {
     pub created: Option<Duration>,
     /// When it ends, since the epoch.
     pub expires: Option<Duration>,
+    /// Made elsewhere, so it need not have the form of ours.
+    pub foreign: bool,
 }
 
 /// A file of callers, checked.
@@ -149,6 +151,13 @@ impl Callers {
         self.callers.iter()
     }
 
+    /// Whether a text of this form may be a token of this file: one of ours, or of any form where one was made elsewhere.
+    #[must_use]
+    pub fn may_be_token(&self, text: &[u8]) -> bool {
+        let foreign = || self.tokens.iter().any(|(entry, _)| entry.foreign);
+        token::well_formed(text) || (token::FOREIGN_LEN.contains(&text.len()) && foreign())
+    }
+
     /// All tokens, in the order of the file.
     pub fn tokens(&self) -> impl Iterator<Item = &Entry> {
         self.tokens.iter().map(|(entry, _)| entry)
@@ -163,6 +172,7 @@ fn read_token(id: &str, s: &mut musegate_settings::Section<'_>) -> Option<Entry>
     let digest = s.text("digest", None, "sha256:HEX", "SHA-256 of the token", Digest::parse);
     let created = s.text("created", None, DATE, "when it was made", date);
     let expires = s.text("expires", None, DATE, "when it ends; never when absent", date);
+    let foreign = s.flag("foreign", false, "made elsewhere (musegate token import): it need not have the form of ours");
     if caller.is_none() || digest.is_none() {
         s.problem("", "needs a caller and a digest; make tokens with: musegate token add NAME");
     }
@@ -174,5 +184,5 @@ fn read_token(id: &str, s: &mut musegate_settings::Section<'_>) -> Option<Entry>
             return None;
         }
     };
-    Some(Entry { id, caller: caller?, digest: digest?, created, expires })
+    Some(Entry { id, caller: caller?, digest: digest?, created, expires, foreign })
 }

@@ -39,6 +39,9 @@ pub enum EditError {
     /// Nothing has this name.
     #[error("no caller and no token is named {0}")]
     Unknown(String),
+    /// A token that was made elsewhere cannot be taken.
+    #[error("the token {0}")]
+    Foreign(String),
     /// There is no randomness.
     #[error("no random bytes: {0}")]
     Random(String),
@@ -68,7 +71,22 @@ pub struct NewToken {
 /// # Errors
 /// [`EditError`]; the file is as before.
 pub fn add(file: &Path, caller: &Label, lifetime: Option<Duration>) -> Result<NewToken, EditError> {
-    change(file, |document, now| insert(document, caller, now, lifetime))
+    change(file, |document, now| insert(document, caller, now, lifetime, fresh()?))
+}
+
+/// Takes a token that was made elsewhere, for callers whose token cannot be changed. Only its digest is kept; it is known
+/// to nothing else here, so it is not masked where an answer repeats it.
+///
+/// # Errors
+/// [`EditError`]; the file is as before.
+pub fn import(
+    file: &Path,
+    caller: &Label,
+    clear: Zeroizing<String>,
+    lifetime: Option<Duration>,
+) -> Result<NewToken, EditError> {
+    token::check_foreign(&clear).map_err(EditError::Foreign)?;
+    change(file, |document, now| insert(document, caller, now, lifetime, clear))
 }
 
 /// Makes a new token for a caller and lets the others of the same caller end after `overlap`, unless they end before.
@@ -95,7 +113,7 @@ pub fn rotate(
         if !known {
             return Err(EditError::Unknown(caller.to_string()));
         }
-        insert(document, caller, now, lifetime)
+        insert(document, caller, now, lifetime, fresh()?)
     })
 }
 
@@ -129,14 +147,21 @@ pub fn list(file: &Path) -> Result<Vec<Entry>, Problems> {
     Ok(Callers::load(file)?.tokens().cloned().collect())
 }
 
+fn random(error: getrandom::Error) -> EditError {
+    EditError::Random(error.to_string())
+}
+
+fn fresh() -> Result<Zeroizing<String>, EditError> {
+    token::generate().map_err(random)
+}
+
 fn insert(
     document: &mut DocumentMut,
     caller: &Label,
     now: Duration,
     lifetime: Option<Duration>,
+    clear: Zeroizing<String>,
 ) -> Result<NewToken, EditError> {
-    let random = |error: getrandom::Error| EditError::Random(error.to_string());
-    let clear = token::generate().map_err(random)?;
     let mut id = [0u8; 4];
     getrandom::fill(&mut id).map_err(random)?;
     let id = format!("t{:08x}", u32::from_be_bytes(id));
@@ -147,6 +172,9 @@ fn insert(
     token.insert("caller", value(&**caller));
     token.insert("digest", value(Digest::of(clear.as_bytes()).to_string()));
     token.insert("created", value(stamp::show(now)));
+    if !token::well_formed(clear.as_bytes()) {
+        token.insert("foreign", value(true));
+    }
     if let Some(lifetime) = lifetime {
         token.insert("expires", value(stamp::show(now.saturating_add(lifetime))));
     }

@@ -103,3 +103,22 @@ fn changes_at_once_do_not_lose_one() {
     });
     assert_eq!(list(&file).unwrap().len(), 8);
 }
+
+#[test]
+fn a_token_made_elsewhere_is_taken_when_it_can_be_random_and_only_its_digest_is_kept() {
+    let (_folder, file) = place();
+    let take = |text: &str| import(&file, &label("hermes"), Zeroizing::new(text.to_owned()), None);
+    let clear = "d41d8cd98f00b204e9800998ecf8427e";
+    let made = take(clear).unwrap();
+    assert!(!fs::read_to_string(&file).unwrap().contains(clear));
+    let callers = Callers::load(&file).unwrap();
+    assert!(callers.may_be_token(clear.as_bytes()) && callers.tokens().all(|entry| entry.foreign));
+    for wrong in ["short-0123456789abcdef", &"ab".repeat(20), "0123456789abcdef 0123456789abcdef", &"0aZ-".repeat(200)]
+    {
+        assert!(matches!(take(wrong), Err(EditError::Foreign(_))), "{wrong}");
+    }
+    // Where none was made elsewhere, what has not our form is nobody's token, whatever its digest.
+    revoke(&file, &made.id).unwrap();
+    add(&file, &label("hermes"), None).unwrap();
+    assert!(!Callers::load(&file).unwrap().may_be_token(clear.as_bytes()));
+}

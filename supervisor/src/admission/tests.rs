@@ -72,6 +72,21 @@ fn the_clear_token_is_nowhere_on_the_disk() {
 }
 
 #[test]
+fn a_token_made_elsewhere_lets_in_while_its_digest_is_kept() {
+    let place = Place::new();
+    place.add("hermes");
+    let clear = "bench-token-0123456789abcdef";
+    assert_eq!(place.admission().authenticate(&bearing(clear), PEER), Err(Refusal::Unauthenticated));
+    let secret = zeroize::Zeroizing::new(clear.to_owned());
+    edit::import(&place.file, &Label::new("other").unwrap(), secret, None).unwrap();
+    let admission = place.admission();
+    assert_eq!(&*admission.authenticate(&bearing(clear), PEER).unwrap().caller().name, "other");
+    for wrong in ["bench-token-0123456789abcdeg", "bench-token-0123456789abcde", "wrong"] {
+        assert_eq!(admission.authenticate(&bearing(wrong), PEER), Err(Refusal::Unauthenticated), "{wrong}");
+    }
+}
+
+#[test]
 fn only_one_authorization_of_the_bearer_scheme_is_taken() {
     let place = Place::new();
     let token = place.add("hermes");

@@ -15,6 +15,10 @@ const BODY: usize = 43;
 const CHECK: usize = 6;
 /// Length of a token, bytes.
 pub const LEN: usize = PREFIX.len() + BODY + CHECK;
+/// Lengths of a token that was made elsewhere, bytes.
+pub const FOREIGN_LEN: std::ops::RangeInclusive<usize> = 24..=512;
+/// Fewest different characters of one.
+const FOREIGN_VARIETY: usize = 12;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// A new token from the system's random source. Wiped from memory when dropped.
@@ -45,6 +49,24 @@ pub fn well_formed(text: &[u8]) -> bool {
     let said = check.iter().try_fold(0u64, |sum, c| Some(sum * 62 + value(*c)?));
     let alphabet = signed.iter().skip(PREFIX.len()).all(|c| value(*c).is_some());
     alphabet && said == Some(u64::from(crc32(signed)))
+}
+
+/// Whether a token that was made elsewhere can be taken: the characters of RFC 6750 §2.1, [`FOREIGN_LEN`] of them, not
+/// few different ones. How it was made cannot be seen: 128 random bits are the owner's to see to.
+///
+/// # Errors
+/// A lowercase fragment.
+pub fn check_foreign(text: &str) -> Result<(), String> {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || b"-._~+/=".contains(&c);
+    let mut seen: Vec<u8> = text.bytes().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    match () {
+        () if !FOREIGN_LEN.contains(&text.len()) => Err("must have 24 to 512 characters".to_owned()),
+        () if !text.bytes().all(legal) => Err("may hold letters, digits and - . _ ~ + / = only".to_owned()),
+        () if seen.len() < FOREIGN_VARIETY => Err("has too few different characters to be random".to_owned()),
+        () => Ok(()),
+    }
 }
 
 fn value(c: u8) -> Option<u64> {

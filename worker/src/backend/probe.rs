@@ -2,7 +2,7 @@
 
 use super::check::Binary;
 use super::muse::{launch, limits};
-use crate::pipe::read_now;
+use crate::pipe::{read_now, read_rest};
 use crate::process::{Exit, Group, Jail, LaunchError, Reaped, Stdin};
 use crate::scratch::{Base, Folder, ScratchError};
 use std::ffi::OsString;
@@ -80,7 +80,7 @@ async fn listen(group: &mut Group) -> (Vec<u8>, Exit) {
         }
     };
     loop {
-        let count = read_now(&group.stdout, &mut buffer, &mut out);
+        let count = read_rest(&group.stdout, &mut buffer);
         if count == 0 {
             return (said, exit);
         }

@@ -9,7 +9,7 @@ use super::outcome::{self, Facts, Stopped};
 use super::run::{Cancel, Launched};
 use crate::backend::records::Verdict;
 use crate::link::{Gone, JobLine};
-use crate::pipe::read_now;
+use crate::pipe::{read_now, read_rest};
 use crate::process::{Exit, Group, Reaped};
 use crate::scratch::{OutLimits, Scratch};
 use crate::worker::Worker;
@@ -109,8 +109,8 @@ impl<'a> Running<'a> {
                 Turn::Exited(exit) => return Some(exit),
                 Turn::Stop(stopped) => return self.stop(stopped),
                 Turn::Room => Ok(()),
-                Turn::Stdout => self.read_stdout().map(drop),
-                Turn::Stderr => self.read_stderr().map(drop),
+                Turn::Stdout => self.read_stdout(),
+                Turn::Stderr => self.read_stderr(),
                 Turn::Time => self.ears.time(Stamp::now()),
             };
             if let Err(breach) = broken {
@@ -142,19 +142,15 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Bytes that came; 0: nothing, or no more for ever.
-    fn read_stdout(&mut self) -> Result<usize, Breach> {
+    fn read_stdout(&mut self) -> Result<(), Breach> {
         let count = read_now(&self.group.stdout, self.ears.room(), &mut self.stdout_open);
-        self.ears.hear(count, Stamp::now())?;
-        Ok(count)
+        self.ears.hear(count, Stamp::now())
     }
 
-    /// The same.
-    fn read_stderr(&mut self) -> Result<usize, Breach> {
+    fn read_stderr(&mut self) -> Result<(), Breach> {
         let mut buffer = [0; 4096];
         let count = read_now(&self.group.stderr, &mut buffer, &mut self.stderr_open);
-        self.ears.complain(buffer.get(..count).unwrap_or_default())?;
-        Ok(count)
+        self.ears.complain(buffer.get(..count).unwrap_or_default())
     }
 
     /// Sends what may be sent now. `true`: more waits for room.
@@ -202,11 +198,20 @@ impl<'a> Running<'a> {
 
     /// After the end of all processes: the rest of the streams, then the files.
     async fn hand_over(&mut self, exit: Exit) -> Result<(), Stopped> {
-        while self.read_stderr().map_err(Stopped::Breach)? > 0 {}
+        let mut buffer = [0; 4096];
+        loop {
+            let count = read_rest(&self.group.stderr, &mut buffer);
+            if count == 0 {
+                break;
+            }
+            self.ears.complain(buffer.get(..count).unwrap_or_default()).map_err(Stopped::Breach)?;
+        }
         let due = Instant::now() + self.ears.watch.wall_left(Stamp::now());
         loop {
             self.settle(due).await?;
-            if self.read_stdout().map_err(Stopped::Breach)? == 0 {
+            let count = read_rest(&self.group.stdout, self.ears.room());
+            self.ears.hear(count, Stamp::now()).map_err(Stopped::Breach)?;
+            if count == 0 {
                 break;
             }
         }

@@ -72,7 +72,7 @@ mirror! {
         Progress { job: u64, event: Progress },
         File { job: u64, name: String, bytes: Vec<u8>, last: bool },
         Finished { job: u64, outcome: Box<Outcome> },
-        Pong { nonce: u64, jobs: u16 },
+        Pong { nonce: u64, jobs: u16, resident_kib: u32, descriptors: u32 },
         Bye { reason: Bye },
     }
 

@@ -20,7 +20,7 @@ pub use outcome::{End, EndedBy, FailureKind, Outcome, Redaction, Timing, Usage};
 pub use report::{Layer, Layers, Report};
 
 /// Version of this file. Any change of a type below raises it.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// Longest frame from supervisor to worker, bytes without the length prefix.
 pub const MAX_TO_WORKER: usize = 1024 * 1024;
@@ -194,8 +194,8 @@ pub enum FromWorker {
     File { job: JobId, name: FileName, bytes: Blob<MAX_CHUNK>, last: bool },
     /// The job is over, its processes are gone, its folder is removed. Once, the last of its job.
     Finished { job: JobId, outcome: Box<Outcome> },
-    /// Answer to `Ping`.
-    Pong { nonce: u64, jobs: u16 },
+    /// Answer to `Ping`: jobs that run, memory of the worker's own that is resident, its open descriptors. 0: not known.
+    Pong { nonce: u64, jobs: u16, resident_kib: u32, descriptors: u32 },
     /// The worker will close the connection.
     Bye { reason: ByeReason },
 }

@@ -26,10 +26,12 @@ pub mod seccomp;
 pub mod signals;
 pub mod supervisor;
 pub mod tree;
+mod usage;
 mod walls;
 pub mod worker;
 
 pub use listener::{Inherited, ListenerError, inherited_listeners};
 pub use memory::{set_not_dumpable, trim_heap};
 pub use peer::{Peer, peer_of};
+pub use usage::{open_descriptors, resident_kib};
 pub use walls::Walls;

@@ -11,7 +11,7 @@ mod listen;
 mod tests;
 
 pub use agent::{Agent, CardAccess, CardForm, Skill};
-pub use keep::{Audit, Jobs, Log, LogFormat, OnFull, Tasks, Unicode, WorkerLink};
+pub use keep::{Audit, Jobs, OnFull, Tasks, Unicode, WorkerLink};
 pub use listen::Listen;
 
 use musegate_settings::{Declared, Problems, Settings};
@@ -49,7 +49,7 @@ pub struct Config {
     /// The audit trail.
     pub audit: Audit,
     /// Logs.
-    pub log: Log,
+    pub log: musegate_logs::Bounds,
 }
 
 /// Section `[callers]`.
@@ -109,7 +109,7 @@ impl Config {
             unicode: keep::read_unicode(settings),
             operator: read_operator(settings, &folder),
             audit: Audit::read(settings, &folder),
-            log: Log::read(settings),
+            log: keep::read_log(settings),
             folder,
         }
     }

@@ -14,7 +14,6 @@ pub mod dialect;
 pub mod flags;
 pub mod http;
 pub mod link;
-pub mod logs;
 pub mod notify;
 pub mod operator;
 pub mod refusal;
@@ -25,5 +24,6 @@ pub mod skills;
 pub mod stamp;
 pub mod start;
 pub mod tasks;
+pub mod trace;
 
 pub use start::{main, run};

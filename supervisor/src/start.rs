@@ -1,5 +1,6 @@
 //! From the flags to serving, in the order in which things happen.
 
+use crate::admission;
 use crate::bind::{self, BindError};
 use crate::card::Abilities;
 use crate::config::{Config, MAX_FILE};
@@ -9,7 +10,6 @@ use crate::http::serve::Serve;
 use crate::notify::Notify;
 use crate::operator::Operator;
 use crate::rooms::{OpenError, Rooms};
-use crate::{admission, logs};
 use musegate_settings::private::{self, Rule};
 use musegate_settings::{Problem, Problems};
 use nix::sys::stat::{Mode, umask};
@@ -103,7 +103,7 @@ fn check(file: &Path) -> Result<(), StartError> {
 fn serve(file: &Path, until_stdin_closes: bool) -> Result<(), StartError> {
     let config = read(file)?;
     not_as_root(&config)?;
-    logs::start(&config.log);
+    musegate_logs::start(&config.log);
     umask(Mode::from_bits_truncate(0o077));
     let notify = Notify::from_env();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

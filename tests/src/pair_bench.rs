@@ -191,6 +191,14 @@ impl Pair {
     /// # Errors
     /// No connection, or it broke.
     pub fn call(&self, method: &str, params: Value) -> std::io::Result<Answer> {
+        self.call_with(method, params, "")
+    }
+
+    /// The same with further lines of its head, each with its end.
+    ///
+    /// # Errors
+    /// No connection, or it broke.
+    pub fn call_with(&self, method: &str, params: Value, more: &str) -> std::io::Result<Answer> {
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -198,7 +206,7 @@ impl Pair {
         write!(
             stream,
             "POST / HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nA2A-Version: 1.0\r\n\
-             Content-Type: application/json\r\nContent-Length: {len}\r\nConnection: close\r\n\r\n{body}"
+             Content-Type: application/json\r\nContent-Length: {len}\r\n{more}Connection: close\r\n\r\n{body}"
         )?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
@@ -224,6 +232,19 @@ impl Pair {
     #[must_use]
     pub fn get(&self, task: &str) -> Answer {
         self.call("GetTask", json!({"id": task})).expect("an answer")
+    }
+
+    /// Adds lines to the settings of both, and starts both again.
+    pub fn settings(&mut self, supervisor: &str, worker: &str) {
+        for (name, more) in [("supervisor.toml", supervisor), ("worker.toml", worker)] {
+            let text = fs::read_to_string(self.path(name)).expect("settings");
+            fs::write(self.path(name), format!("{text}{more}")).expect("settings");
+        }
+        Self::stop(&mut self.supervisor);
+        Self::stop(&mut self.worker);
+        self.start_worker();
+        self.start_supervisor();
+        self.until_it_answers();
     }
 
     /// Sends until it is answered with a completed Task. Until then only 503 with `Retry-After`, or nobody there.

@@ -34,7 +34,8 @@ async fn a_job_without_credit_stops_and_its_memory_stays_flat() {
 
     // The control path is open all the while.
     supervisor.say(&ToWorker::Ping { nonce: 9 }).await;
-    assert_eq!(supervisor.hear().await, Some(FromWorker::Pong { nonce: 9, jobs: 1 }));
+    let pong = supervisor.hear().await;
+    assert!(matches!(pong, Some(FromWorker::Pong { nonce: 9, jobs: 1, .. })), "{pong:?}");
 
     supervisor.say(&ToWorker::Credit { job, bytes: cost }).await;
     let (heard, ended) = supervisor.finish(job).await;

@@ -33,7 +33,7 @@ pub struct Config {
     /// Shapes of secrets beyond the built-in ones.
     pub redact: Vec<ExtraPattern>,
     /// The log on stderr.
-    pub log: Log,
+    pub log: musegate_logs::Bounds,
 }
 
 /// What a job may reach beyond its strict profile, `[confinement]`.
@@ -166,34 +166,6 @@ impl Limits {
         self.file_bytes = self.file_bytes.min(job.file_bytes);
         self
     }
-}
-
-/// `[log]`
-#[derive(Clone, Copy, Debug)]
-pub struct Log {
-    /// Its form.
-    pub format: Format,
-    /// The least important lines that are still written.
-    pub level: Level,
-}
-
-/// The form of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// The importance of a log line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the log")]
-pub enum Level {
-    Error,
-    Warn,
-    Info,
-    Debug,
 }
 
 impl Config {

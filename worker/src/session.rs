@@ -14,6 +14,7 @@ use musegate_protocol::bounded::Text;
 use musegate_protocol::codec::WorkerCodec;
 use musegate_protocol::message::{ByeReason, CancelReason, FromWorker, Hello, JobId, StartJob, ToWorker};
 use musegate_protocol::order::{self, Violation};
+use musegate_sandbox_profiles::{open_descriptors, resident_kib};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use tokio::net::UnixStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::codec::Decoder;
+use tracing::Instrument;
 
 /// Bytes read at once.
 const READ: usize = 64 << 10;
@@ -177,7 +179,9 @@ impl Session {
             }
             ToWorker::Ping { nonce } => {
                 let jobs = u16::try_from(self.worker.running()).unwrap_or(u16::MAX);
-                let _ = self.link.send(&FromWorker::Pong { nonce, jobs });
+                let small = |number: Option<u64>| number.map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX));
+                let (resident_kib, descriptors) = (small(resident_kib()), small(open_descriptors()));
+                let _ = self.link.send(&FromWorker::Pong { nonce, jobs, resident_kib, descriptors });
             }
             // The link has noted them.
             ToWorker::Hello(_) | ToWorker::Credit { .. } | ToWorker::Drain => {}
@@ -198,7 +202,8 @@ impl Session {
                 let line = self.link.job(job);
                 let _ = line.send(&FromWorker::Accepted { job });
                 let run = Run { worker: Arc::clone(&self.worker), line, start, cancel: hears, slot };
-                tokio::spawn(run.run());
+                let span = run.span();
+                tokio::spawn(run.run().instrument(span));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Exit statuses as in sysexits.h: 64 wrong flags, 69 something it needs is not there, 71 the system, 73 the socket,
 //! 77 root, 78 settings.
 
-use crate::config::{Config, Format, Level};
+use crate::config::Config;
 use crate::listen::{self, Bound};
 use crate::process::JailCommand;
 use crate::{WorkerError, run};
@@ -22,7 +22,6 @@ use std::process::ExitCode;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::filter::LevelFilter;
 
 const USAGE: u8 = 64;
 const UNAVAILABLE: u8 = 69;
@@ -90,7 +89,7 @@ pub fn main_with(invocation: Invocation) -> ExitCode {
     if Uid::effective().is_root() && !config.allow_root {
         return fail(ROOT, &WorkerError::Root.to_string());
     }
-    log(&config);
+    musegate_logs::start(&config.log);
     let (listener, bound) = match socket(&config) {
         Ok(socket) => socket,
         Err(wrong) => return fail(SOCKET, &wrong),
@@ -184,22 +183,6 @@ fn socket(config: &Config) -> Result<(UnixListener, Option<Bound>), String> {
     let shared = config.socket.supervisor.is_some_and(|uid| uid != Uid::effective().as_raw());
     let bound = listen::bind(&config.socket.path, shared).map_err(|error| error.to_string())?;
     Ok((bound.0, Some(bound.1)))
-}
-
-/// Lines about what happens, never about what is said.
-fn log(config: &Config) {
-    let level = match config.log.level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-    };
-    let base = tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(level).with_target(false);
-    // A second start in one process, as in tests, keeps the first log.
-    let _ = match config.log.format {
-        Format::Text => base.with_ansi(false).try_init(),
-        Format::Json => base.json().flatten_event(true).try_init(),
-    };
 }
 
 fn status(error: &WorkerError) -> u8 {

@@ -88,7 +88,12 @@ impl Watch {
                 self.from_worker(&FromWorker::File { job, name, bytes: blob, last: small.is_multiple_of(2) });
             }
             14 => self.from_worker(&finished(job, offset)),
-            15 => self.from_worker(&FromWorker::Pong { nonce: u64::from(byte(1)), jobs: 0 }),
+            15 => self.from_worker(&FromWorker::Pong {
+                nonce: u64::from(byte(1)),
+                jobs: 0,
+                resident_kib: 0,
+                descriptors: 0,
+            }),
             _ => self.from_worker(&FromWorker::Bye { reason: ByeReason::Stopping }),
         }
     }

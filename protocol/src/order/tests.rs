@@ -220,7 +220,7 @@ fn no_more_jobs_than_the_limit_are_alive() {
 #[test]
 fn pongs_answer_pings_in_their_order() {
     let mut order = open();
-    let pong = |nonce| FromWorker::Pong { nonce, jobs: 0 };
+    let pong = |nonce| FromWorker::Pong { nonce, jobs: 0, resident_kib: 0, descriptors: 0 };
     not_from(&mut order, &pong(1), Violation::Pong);
     for nonce in 1..=MAX_PINGS as u64 {
         order.to_worker(&ToWorker::Ping { nonce }).unwrap();

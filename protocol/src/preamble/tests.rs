@@ -3,6 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
+/// This version, and the next.
+const V: u16 = PROTOCOL;
+const NEXT: u16 = PROTOCOL + 1;
 const INSTANCE: InstanceId = InstanceId(*b"0123456789abcdef");
 
 /// A preamble of the supervisor, field by field.
@@ -32,25 +35,25 @@ fn the_two_understand_each_other() {
     let asked = read_ask(&ask(*b"12345678"));
     assert_eq!(asked, Ok(()));
     assert_eq!(read_answer(&answer(asked, INSTANCE)), Ok(INSTANCE));
-    assert_eq!(ask(*b"\0\0\0\0\0\0\0\0"), asking(b"musegate", 1, 1, 1 << 20, 0));
-    assert_eq!(answer(asked, INSTANCE), answering(b"musegate", 1, 0, 1 << 16));
+    assert_eq!(ask(*b"\0\0\0\0\0\0\0\0"), asking(b"musegate", V, V, 1 << 20, 0));
+    assert_eq!(answer(asked, INSTANCE), answering(b"musegate", V, 0, 1 << 16));
 }
 
 #[test]
 fn every_wrong_field_of_the_supervisor_has_its_word() {
     let frame = MAX_TO_WORKER as u32;
     let cases = [
-        (asking(b"musegate", 0, 1, frame, 0), Ok(())),
-        (asking(b"musegate", 1, 9, frame, 0), Ok(())),
-        (asking(b"musegate", 1, 1, frame, u64::MAX), Ok(())),
-        (asking(b"musegatf", 1, 1, frame, 0), Err(Mismatch::Magic)),
+        (asking(b"musegate", 0, V, frame, 0), Ok(())),
+        (asking(b"musegate", V, 9, frame, 0), Ok(())),
+        (asking(b"musegate", V, V, frame, u64::MAX), Ok(())),
+        (asking(b"musegatf", V, V, frame, 0), Err(Mismatch::Magic)),
         (asking(&[0; 8], 1, 1, frame, 0), Err(Mismatch::Magic)),
         (*b"GET / HTTP/1.1\r\nHost: localhost\r", Err(Mismatch::Magic)),
-        (asking(b"musegate", 2, 9, frame, 0), Err(Mismatch::Version { min: 2, max: 9 })),
-        (asking(b"musegate", 0, 0, frame, 0), Err(Mismatch::Version { min: 0, max: 0 })),
+        (asking(b"musegate", NEXT, 9, frame, 0), Err(Mismatch::Version { min: NEXT, max: 9 })),
+        (asking(b"musegate", 0, V - 1, frame, 0), Err(Mismatch::Version { min: 0, max: V - 1 })),
         (asking(b"musegate", 9, 1, frame, 0), Err(Mismatch::Version { min: 9, max: 1 })),
-        (asking(b"musegate", 1, 1, frame - 1, 0), Err(Mismatch::Frame)),
-        (asking(b"musegate", 1, 1, u32::MAX, 0), Err(Mismatch::Frame)),
+        (asking(b"musegate", V, V, frame - 1, 0), Err(Mismatch::Frame)),
+        (asking(b"musegate", V, V, u32::MAX, 0), Err(Mismatch::Frame)),
     ];
     for (bytes, expected) in cases {
         assert_eq!(read_ask(&bytes), expected, "{bytes:?}");
@@ -61,14 +64,14 @@ fn every_wrong_field_of_the_supervisor_has_its_word() {
 fn every_wrong_field_of_the_worker_has_its_word() {
     let frame = MAX_FROM_WORKER as u32;
     let cases = [
-        (answering(b"musegate", 1, 0, frame), Ok(INSTANCE)),
-        (answering(b"Musegate", 1, 0, frame), Err(Mismatch::Magic)),
-        (answering(b"musegate", 2, 0, frame), Err(Mismatch::Version { min: 2, max: 2 })),
-        (answering(b"musegate", 2, 1, frame), Err(Mismatch::Version { min: 2, max: 2 })),
-        (answering(b"musegate", 1, 2, frame), Err(Mismatch::Refused(2))),
-        (answering(b"musegate", 1, u16::MAX, frame), Err(Mismatch::Refused(u16::MAX))),
-        (answering(b"musegate", 1, 0, frame * 2), Err(Mismatch::Frame)),
-        (answering(b"musegate", 1, 0, 0), Err(Mismatch::Frame)),
+        (answering(b"musegate", V, 0, frame), Ok(INSTANCE)),
+        (answering(b"Musegate", V, 0, frame), Err(Mismatch::Magic)),
+        (answering(b"musegate", NEXT, 0, frame), Err(Mismatch::Version { min: NEXT, max: NEXT })),
+        (answering(b"musegate", NEXT, 1, frame), Err(Mismatch::Version { min: NEXT, max: NEXT })),
+        (answering(b"musegate", V, 2, frame), Err(Mismatch::Refused(2))),
+        (answering(b"musegate", V, u16::MAX, frame), Err(Mismatch::Refused(u16::MAX))),
+        (answering(b"musegate", V, 0, frame * 2), Err(Mismatch::Frame)),
+        (answering(b"musegate", V, 0, 0), Err(Mismatch::Frame)),
     ];
     for (bytes, expected) in cases {
         assert_eq!(read_answer(&bytes), expected, "{bytes:?}");
@@ -81,12 +84,12 @@ fn a_refused_supervisor_learns_why() {
     let told = |ask: &[u8; LEN]| read_answer(&answer(read_ask(ask), INSTANCE)).unwrap_err();
     let version = Mismatch::Version { min: PROTOCOL, max: PROTOCOL };
     let frame = MAX_TO_WORKER as u32;
-    assert_eq!(told(&asking(b"musegate", 2, 9, frame, 0)), version);
-    assert_eq!(told(&asking(b"musegate", 1, 1, 0, 0)), Mismatch::Refused(2));
-    assert_eq!(told(&asking(b"somebody", 1, 1, frame, 0)), Mismatch::Refused(2));
+    assert_eq!(told(&asking(b"musegate", NEXT, 9, frame, 0)), version);
+    assert_eq!(told(&asking(b"musegate", V, V, 0, 0)), Mismatch::Refused(2));
+    assert_eq!(told(&asking(b"somebody", V, V, frame, 0)), Mismatch::Refused(2));
     assert_eq!(
-        Mismatch::Version { min: 2, max: 3 }.to_string(),
-        "the other end speaks versions 2 to 3 of the protocol, this one speaks 1"
+        Mismatch::Version { min: 7, max: 9 }.to_string(),
+        format!("the other end speaks versions 7 to 9 of the protocol, this one speaks {V}")
     );
 }
 

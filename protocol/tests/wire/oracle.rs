@@ -131,7 +131,9 @@ fn from_worker(message: &FromWorker) -> Vec<u8> {
             bytes!((5u32, job.0, string(name), bytes.to_vec(), *last))
         }
         FromWorker::Finished { job, outcome: ended } => [bytes!((6u32, job.0)), outcome(ended)].concat(),
-        FromWorker::Pong { nonce, jobs } => bytes!((7u32, *nonce, *jobs)),
+        FromWorker::Pong { nonce, jobs, resident_kib, descriptors } => {
+            bytes!((7u32, *nonce, *jobs, *resident_kib, *descriptors))
+        }
         FromWorker::Bye { reason } => bytes!((8u32, number(sample::BYE_REASONS, reason))),
     }
 }
@@ -184,8 +186,9 @@ proptest! {
                 let read: (u32, u64, u32, String) = deserialize_exact(&ours(&from)).unwrap();
                 prop_assert_eq!(read, (2, job.0, number(sample::REFUSE_REASONS, reason), string(detail)));
             }
-            FromWorker::Pong { nonce, jobs } => {
-                prop_assert_eq!(deserialize_exact::<(u32, u64, u16)>(&ours(&from)).unwrap(), (7, *nonce, *jobs));
+            FromWorker::Pong { nonce, jobs, resident_kib, descriptors } => {
+                let read: (u32, u64, u16, u32, u32) = deserialize_exact(&ours(&from)).unwrap();
+                prop_assert_eq!(read, (7, *nonce, *jobs, *resident_kib, *descriptors));
             }
             _ => {}
         }

@@ -174,7 +174,12 @@ pub(crate) fn from_worker() -> impl Strategy<Value = FromWorker> {
             last
         }),
         (job(), outcome()).prop_map(|(job, outcome)| FromWorker::Finished { job, outcome: Box::new(outcome) }),
-        any::<(u64, u16)>().prop_map(|(nonce, jobs)| FromWorker::Pong { nonce, jobs }),
+        any::<(u64, u16, u32, u32)>().prop_map(|(nonce, jobs, resident_kib, descriptors)| FromWorker::Pong {
+            nonce,
+            jobs,
+            resident_kib,
+            descriptors,
+        }),
         select(BYE_REASONS).prop_map(|reason| FromWorker::Bye { reason }),
     ]
 }

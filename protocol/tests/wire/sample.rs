@@ -153,7 +153,7 @@ pub(crate) fn from_worker() -> Vec<(&'static str, Vec<FromWorker>)> {
             }],
         ),
         ("finished", finished()),
-        ("pong", vec![FromWorker::Pong { nonce: u64::MAX - 1, jobs: 2 }]),
+        ("pong", vec![FromWorker::Pong { nonce: u64::MAX - 1, jobs: 2, resident_kib: 0x0102_0304, descriptors: 77 }]),
         ("bye", BYE_REASONS.iter().map(bye).collect()),
     ]
 }

@@ -271,7 +271,7 @@ fn cut<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
 #[test]
 fn both_ends_speak_to_each_other() {
     let mut wire = BytesMut::new();
-    let pong = FromWorker::Pong { nonce: 7, jobs: 1 };
+    let pong = FromWorker::Pong { nonce: 7, jobs: 1, resident_kib: 0, descriptors: 0 };
     WorkerCodec::default().encode(&pong, &mut wire).unwrap();
     assert_eq!(SupervisorCodec::default().decode(&mut wire).unwrap(), Some(pong));
 }

@@ -1,6 +1,7 @@
 //! Sections `[jobs]`, `[worker]`, `[tasks]`, `[text]`, `[audit]` and `[log]`: slots, the link, and what is kept.
 
 use super::{narrow, path};
+use musegate_logs::{Bounds, Format};
 use musegate_settings::Settings;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -179,36 +180,19 @@ impl Audit {
     }
 }
 
-/// Logs, on standard error.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// Form of a line.
-    pub format: LogFormat,
-    /// What is logged.
-    pub level: tracing::Level,
-    /// Most lines per minute; what is over is counted.
-    pub per_minute: u32,
-}
-
-/// Form of a line of log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-impl Log {
-    pub(super) fn read(settings: &mut Settings) -> Self {
-        use tracing::Level;
-        let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
-        let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG)];
-        let mut s = settings.section("log");
-        Self {
-            format: s.word("format", LogFormat::Text, &formats, "form of a line"),
-            level: s.word("level", Level::INFO, &levels, "what is logged; never content"),
-            per_minute: narrow(s.number("per_minute", 600, 1..=1_000_000, "most lines per minute; more are counted")),
-        }
+pub(super) fn read_log(settings: &mut Settings) -> Bounds {
+    use tracing::Level;
+    let formats = [("text", Format::Text), ("json", Format::Json)];
+    let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG)];
+    let mut s = settings.section("log");
+    Bounds {
+        format: s.word("format", Format::Text, &formats, "form of a line"),
+        level: s.word("level", Level::INFO, &levels, "what is logged; never content"),
+        per_minute: narrow(s.number(
+            "per_minute",
+            600,
+            1..=1_000_000,
+            "most lines per minute, of one place in the program a quarter of it; more are counted",
+        )),
     }
 }

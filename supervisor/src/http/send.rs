@@ -163,6 +163,7 @@ impl Walk {
             caller: Arc::clone(caller),
             message,
             digest: send.digest,
+            trace: self.trace.id(),
             alias: self.reply.early_id.clone().filter(|_| self.reply.version == Version::Early),
             structured: caller.grant.structured && output.is_none(),
             accepted: send.accepted_output_modes,

@@ -17,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 use crate::skills::Skills;
 use crate::tasks::{Bounds, Tasks};
+use crate::trace::{TRACERESPONSE, Trace};
 use futures_util::future::{Either, Ready, ready};
 use hyper::body::Incoming;
 use hyper::header::HOST;
@@ -27,6 +28,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// Longest wait of CancelTask for the end of the processes.
 const CANCEL: Duration = Duration::from_secs(20);
@@ -101,6 +103,7 @@ impl Serve {
     fn enter(&self, head: &Parts, peer: IpAddr) -> Result<(Route, Admitted, Record), Response<Body>> {
         let refuse = |route: &Route, refusal| {
             self.rooms.audit.count(&refusal);
+            tracing::debug!(%peer, word = refusal.row().word, "refused");
             self.early.refusal(route, &refusal)
         };
         let route = route(&head.method, head.uri.path()).map_err(|refusal| refuse(&Route::Rpc, refusal))?;
@@ -132,12 +135,32 @@ impl Serve {
         admitted: Admitted,
         mut record: Record,
     ) -> Response<Body> {
+        let trace = Trace::of(&head.headers);
+        record.trace(&trace.to_string());
+        // Its lowest level, so that whatever is logged within it is logged with it.
+        let span = tracing::error_span!("request", %trace, caller = %admitted.caller().name);
+        let answering = self.perform(route, head, body, admitted, record, trace);
+        let mut response = answering.instrument(span).await;
+        response.headers_mut().insert(TRACERESPONSE, trace.response());
+        response
+    }
+
+    async fn perform(
+        self: Arc<Self>,
+        route: Route,
+        head: Parts,
+        body: Incoming,
+        admitted: Admitted,
+        mut record: Record,
+        trace: Trace,
+    ) -> Response<Body> {
         match self.read(&route, &head, body, &mut record).await {
             Ok(call) => {
                 record.operation(call.operation.name(), call.reply.version, call.reply.binding);
                 let walk = Walk {
                     serve: self,
                     admitted,
+                    trace,
                     reply: call.reply,
                     record: Some(record),
                     host: host(&head).to_owned(),
@@ -146,6 +169,7 @@ impl Serve {
                 walk.perform(call.operation, &head.headers).await
             }
             Err(Rejection { reply, refusal }) => {
+                tracing::debug!(word = refusal.row().word, "refused");
                 let reply = reply.refusal(&refusal);
                 record.refused(&refusal);
                 record.answered(reply.status.as_u16());

@@ -15,6 +15,7 @@ use crate::card::Form;
 use crate::dialect::{ListTasks, Operation, Page, ReplyTo, Version, extension};
 use crate::refusal::Refusal;
 use crate::tasks::{Pace, Subscription, Until};
+use crate::trace::Trace;
 use hyper::{HeaderMap, Response, StatusCode};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub(super) struct Walk {
     pub(super) serve: Arc<Serve>,
     pub(super) admitted: Admitted,
+    pub(super) trace: Trace,
     pub(super) reply: ReplyTo,
     /// Goes with the job, if one is started.
     pub(super) record: Option<Record>,
@@ -50,6 +52,7 @@ impl Walk {
                 stream(*story, &self.reply)
             }
             Err(refusal) => {
+                tracing::debug!(word = refusal.row().word, "refused");
                 let reply = self.reply.refusal(&refusal);
                 self.note(reply.status, Verdict::Refused(refusal.row().word));
                 reply.into_response()

@@ -159,7 +159,9 @@ impl Hand {
         loop {
             match self.hear().await {
                 ToWorker::Start(start) => return *start,
-                ToWorker::Ping { nonce } => self.say(&FromWorker::Pong { nonce, jobs: 0 }).await,
+                ToWorker::Ping { nonce } => {
+                    self.say(&FromWorker::Pong { nonce, jobs: 0, resident_kib: 2048, descriptors: 9 }).await
+                }
                 ToWorker::Credit { .. } | ToWorker::Cancel { .. } => {}
                 other => panic!("{other:?}"),
             }

@@ -114,7 +114,7 @@ async fn every_lie_of_a_worker_ends_the_connection_and_its_jobs() {
         |_| FromWorker::Finished { job: JobId(77), outcome: Box::new(outcome()) },
         |job| FromWorker::Output { job, offset: 5, fresh: false, text: Text::cut("gap") },
         |job| FromWorker::Refused { job, reason: RefuseReason::Busy, detail: Text::cut("late") },
-        |_| FromWorker::Pong { nonce: 9, jobs: 0 },
+        |_| FromWorker::Pong { nonce: 9, jobs: 0, resident_kib: 0, descriptors: 0 },
         |_| FromWorker::HelloAck(Box::new(ack())),
         |_| FromWorker::Progress { job: JobId(2), event: Progress::Started },
     ];
@@ -206,7 +206,7 @@ async fn a_worker_that_answers_no_ping_is_gone() {
     for _ in 0..5 {
         loop {
             if let ToWorker::Ping { nonce } = hand.hear().await {
-                hand.say(&FromWorker::Pong { nonce, jobs: 1 }).await;
+                hand.say(&FromWorker::Pong { nonce, jobs: 1, resident_kib: 0, descriptors: 0 }).await;
                 break;
             }
         }

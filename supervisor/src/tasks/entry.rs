@@ -29,7 +29,6 @@ pub(super) struct Entry {
     pub(super) id: TaskId,
     pub(super) context: ContextId,
     pub(super) caller: Label,
-    pub(super) trace: [u8; 16],
     inner: Mutex<Inner>,
 }
 
@@ -63,14 +62,7 @@ pub(super) struct Inner {
 }
 
 impl Entry {
-    pub(super) fn new(
-        id: TaskId,
-        context: ContextId,
-        caller: Label,
-        trace: [u8; 16],
-        now: Timestamp,
-        budget: &Arc<Budget>,
-    ) -> Self {
+    pub(super) fn new(id: TaskId, context: ContextId, caller: Label, now: Timestamp, budget: &Arc<Budget>) -> Self {
         let inner = Inner {
             id: id.clone(),
             context: context.clone(),
@@ -83,7 +75,7 @@ impl Entry {
             history: Vec::new(),
             artifacts: Vec::new(),
             reply: None,
-            metadata: Metadata { trace: super::ids::hex(trace), ..Metadata::default() },
+            metadata: Metadata::default(),
             turn: None,
             exchanges: Vec::new(),
             turns: 0,
@@ -91,7 +83,7 @@ impl Entry {
             moved: false,
             whole: None,
         };
-        Self { id, context, caller, trace, inner: Mutex::new(inner) }
+        Self { id, context, caller, inner: Mutex::new(inner) }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -128,6 +120,20 @@ impl Inner {
     /// State, and since when.
     pub(super) const fn stands(&self) -> (TaskState, Timestamp) {
         (self.status.state, self.status.timestamp)
+    }
+
+    /// How it stands, in the words of the audit, and why if it failed.
+    pub(super) fn how(&self) -> (&'static str, Option<&'static str>) {
+        let end = match self.status.state {
+            TaskState::Completed => "completed",
+            TaskState::Canceled => "canceled",
+            TaskState::Rejected => "rejected",
+            TaskState::InputRequired => "input_required",
+            TaskState::AuthRequired => "auth_required",
+            TaskState::Failed => "failed",
+            _ => "working",
+        };
+        (end, self.metadata.failure)
     }
 
     pub(super) fn charged(&self) -> u64 {

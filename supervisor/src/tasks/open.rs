@@ -19,6 +19,7 @@ use crate::skills::Output;
 use musegate_protocol::bounded::Label;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::Instrument;
 
 /// Most turns of one Task.
 const MAX_TURNS: u32 = 256;
@@ -34,6 +35,8 @@ pub struct Opening {
     pub message: Clean,
     /// Of the whole message as it came.
     pub digest: [u8; 32],
+    /// Ties its logs together.
+    pub trace: [u8; 16],
     /// The client's own name for the Task, in the early dialect.
     pub alias: Option<String>,
     /// Whether the answer may be structured.
@@ -123,7 +126,7 @@ impl Shared {
             None => ContextId(ids::uuid(random()?)),
         };
         let id = TaskId(ids::uuid(random()?));
-        Ok(Entry::new(id, context, caller.clone(), random()?, self.clock.now(), &self.budget))
+        Ok(Entry::new(id, context, caller.clone(), self.clock.now(), &self.budget))
     }
 }
 
@@ -159,6 +162,7 @@ impl Inner {
         shown.context_id = Some(entry.context.clone());
         shown.task_id = Some(entry.id.clone());
         self.history.push(Arc::new(shown));
+        self.metadata.trace = ids::hex(opening.trace);
         self.metadata.add_sanitized(opening.message.counts().iter());
         self.turns = self.turns.saturating_add(1);
         self.turn = Some(Turn::new(opening));
@@ -204,12 +208,12 @@ impl Ticket {
     }
 
     /// Hands the job over. The record is written when the turn is over.
-    pub fn start(mut self, slot: Slot, mut record: Record) {
+    pub fn start(mut self, slot: Slot, record: Record) {
         let Some(opening) = self.opening.take() else { return };
         let turns = self.shared.turns(&self.entry, &opening);
-        record.trace(&ids::hex(self.entry.trace));
         let start = Start::new(&slot, &opening.message, turns, frame(&self.entry, &opening));
-        let running = Running { shared: Arc::clone(&self.shared), entry: Arc::clone(&self.entry) };
+        let span = tracing::Span::current();
+        let running = Running { shared: Arc::clone(&self.shared), entry: Arc::clone(&self.entry), span };
         let (shared, now) = (&self.shared, self.shared.clock.now());
         let over = shared.change(&self.entry, |inner| {
             // Canceled while it waited: nothing is started.
@@ -228,7 +232,7 @@ impl Ticket {
 
     /// Starts it when its slot comes, in the background: a client that leaves does not lose its turn in the row.
     pub fn start_with(self, slot: impl Future<Output = Result<Slot, Refusal>> + Send + 'static, mut record: Record) {
-        tokio::spawn(async move {
+        let waiting = async move {
             let since = std::time::Instant::now();
             let mut seat = self.seat();
             let slot = tokio::select! {
@@ -246,7 +250,8 @@ impl Ticket {
                     self.refuse(&refusal);
                 }
             }
-        });
+        };
+        tokio::spawn(waiting.in_current_span());
     }
 
     /// There is no slot: the Task is rejected, and the message may come again.
@@ -286,7 +291,7 @@ fn frame(entry: &Entry, opening: &Opening) -> Frame {
         caller: entry.caller.clone(),
         task: Label::near(&entry.id.0),
         context: Label::near(&entry.context.0),
-        trace: entry.trace,
+        trace: opening.trace,
         output_schema: opening.output.as_ref().map(|output| output.text.clone()),
         structured: opening.structured,
         limits: opening.caller.grant.limits,

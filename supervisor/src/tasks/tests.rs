@@ -43,6 +43,7 @@ impl Rig {
             caller: Arc::clone(admitted.caller()),
             message: Clean::message(message, Mode::Strip, true)?,
             digest: [0; 32],
+            trace: [1; 16],
             alias: None,
             structured: admitted.caller().grant.structured,
             accepted: Vec::new(),

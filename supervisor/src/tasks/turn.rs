@@ -99,10 +99,14 @@ pub(super) struct Over {
 pub(super) struct Running {
     pub(super) shared: Arc<Shared>,
     pub(super) entry: Arc<Entry>,
+    /// The request's.
+    pub(super) span: tracing::Span,
 }
 
 impl Running {
     pub(super) fn hear(&self, heard: Heard) {
+        // Nothing is logged of a piece of answer, and there are many.
+        let _inside = (!matches!(heard, Heard::Output { .. })).then(|| self.span.enter());
         let now = self.shared.clock.now();
         match heard {
             Heard::Accepted => self.change(|inner| inner.say(TaskState::Working, None, now)),
@@ -148,6 +152,10 @@ impl Running {
 
     fn over(&self, end: impl FnOnce(&mut Inner) -> Over) {
         let over = self.change(end);
+        if over.turn.is_some() {
+            let (end, why) = self.entry.lock().how();
+            tracing::info!(task = %self.entry.id, end, why, "task over");
+        }
         self.shared.after(&self.entry, over);
     }
 }

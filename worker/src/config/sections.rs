@@ -1,6 +1,7 @@
 //! The keys of each section, each with its default, its range and its sentence.
 
-use super::{Format, Jobs, Level, Limits, Log, Muse, Provider, Reach, Socket, Tools, check};
+use super::{Jobs, Limits, Muse, Provider, Reach, Socket, Tools, check};
+use musegate_logs::{Bounds, Format};
 use musegate_protocol::message::MAX_JOBS;
 use musegate_settings::Section;
 use std::time::Duration;
@@ -105,7 +106,6 @@ pub(super) fn jobs(section: &mut Section<'_>) -> Option<Jobs> {
 }
 
 pub(super) fn limits(section: &mut Section<'_>) -> Limits {
-    let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Limits {
         first_line: section.duration("first_line", SECOND * 30, SECOND..=DAY, "Until the agent's first line."),
         idle: section.duration(
@@ -142,12 +142,19 @@ pub(super) fn limits(section: &mut Section<'_>) -> Limits {
     }
 }
 
-pub(super) fn log(section: &mut Section<'_>) -> Log {
+pub(super) fn log(section: &mut Section<'_>) -> Bounds {
+    use tracing::Level;
     let forms = [("text", Format::Text), ("json", Format::Json)];
-    let levels = [("error", Level::Error), ("warn", Level::Warn), ("info", Level::Info), ("debug", Level::Debug)];
-    Log {
+    let levels = [("error", Level::ERROR), ("warn", Level::WARN), ("info", Level::INFO), ("debug", Level::DEBUG)];
+    Bounds {
         format: section.word("format", Format::Text, &forms, "The form of the log on stderr."),
-        level: section.word("level", Level::Info, &levels, "The least important lines that are still written."),
+        level: section.word("level", Level::INFO, &levels, "The least important lines that are still written."),
+        per_minute: count(section.number(
+            "per_minute",
+            600,
+            1..=1_000_000,
+            "Most lines per minute, of one place in the program a quarter of it. What is over is counted.",
+        )),
     }
 }
 
@@ -169,4 +176,8 @@ pub(super) fn reach(section: &mut Section<'_>) -> Reach {
             "Let a job list every folder, names only, for a Muse that opens the folders above its own.",
         ),
     }
+}
+
+fn count(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

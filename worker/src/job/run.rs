@@ -38,6 +38,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// What its lines of log are told with: the trace is the supervisor's.
+    pub(crate) fn span(&self) -> tracing::Span {
+        let start = &self.start;
+        let trace = start.trace.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        // Its lowest level, so that whatever is logged within it is logged with it.
+        tracing::error_span!("job", %trace, caller = %start.caller, task = %start.task, job = start.job.0)
+    }
+
     /// Runs it to its end.
     pub(crate) async fn run(self) {
         let Self { worker, line, start, cancel, slot } = self;
@@ -51,7 +59,7 @@ impl Run {
             }
             Err(why) => not_started(&why, began),
         };
-        log(job.0, &start, &outcome);
+        log(&outcome);
         drop(slot);
         if outcome.output_bytes > BURST {
             trim_heap();
@@ -114,12 +122,11 @@ fn not_started(why: &str, began: Stamp) -> Outcome {
     }
 }
 
-fn log(job: u64, start: &StartJob, outcome: &Outcome) {
-    let trace = start.trace.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+fn log(outcome: &Outcome) {
     let end = match &outcome.end {
         End::Completed => "completed".to_owned(),
         End::Failed { kind, .. } => format!("{kind:?}"),
         End::Cancelled { reason } => format!("cancelled by {reason:?}"),
     };
-    tracing::info!(job, trace, end, by = ?outcome.ended_by, wall_ms = outcome.timing.wall_ms, bytes = outcome.output_bytes, "job over");
+    tracing::info!(end, by = ?outcome.ended_by, wall_ms = outcome.timing.wall_ms, bytes = outcome.output_bytes, "job over");
 }

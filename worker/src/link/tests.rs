@@ -87,7 +87,7 @@ fn what_costs_no_credit_passes_without_credit_and_behind_a_slow_socket() {
     assert_eq!(line.output(0, false, "text"), Ok(None));
     assert_eq!(line.output(0, true, ""), Ok(Some(0)));
     link.received(&ToWorker::Ping { nonce: 7 }).unwrap();
-    link.send(&FromWorker::Pong { nonce: 7, jobs: 1 }).unwrap();
+    link.send(&FromWorker::Pong { nonce: 7, jobs: 1, resident_kib: 0, descriptors: 0 }).unwrap();
     assert!(link.state().out.len() > HIGH);
 }
 

@@ -69,7 +69,7 @@ fn message(kind: Kind, job: u64) -> Result<ToWorker, FromWorker> {
         Kind::Progress => return Err(FromWorker::Progress { job: JobId(job), event: Progress::Started }),
         Kind::File => return Err(file(job, "f", 1, true)),
         Kind::Finished => return Err(finished(job, 0)),
-        Kind::Pong => return Err(FromWorker::Pong { nonce: 5, jobs: 0 }),
+        Kind::Pong => return Err(FromWorker::Pong { nonce: 5, jobs: 0, resident_kib: 0, descriptors: 0 }),
         Kind::Bye => return Err(FromWorker::Bye { reason: ByeReason::Stopping }),
     })
 }

@@ -71,7 +71,7 @@ impl Pair {
             26 => self.worker_says(finished(job, offset)),
             27 => {
                 let nonce = self.worker.pings.front().copied().unwrap_or_default();
-                self.worker_says(FromWorker::Pong { nonce, jobs: 0 });
+                self.worker_says(FromWorker::Pong { nonce, jobs: 0, resident_kib: 0, descriptors: 0 });
             }
             _ => self.worker_says(FromWorker::Progress { job: JobId(job), event: Progress::Started }),
         }

@@ -192,7 +192,7 @@ pub enum FromWorker {
     /// A piece of a file of the job's `out/` folder; no other file's piece comes between those of one file. A file
     /// whose `last` piece never came does not count. Costs credit.
     File { job: JobId, name: FileName, bytes: Blob<MAX_CHUNK>, last: bool },
-    /// The job is over, its processes are gone, its folder is removed. Once, the last of its job.
+    /// The job is over, its processes are gone; its folder is removed right after. Once, the last of its job.
     Finished { job: JobId, outcome: Box<Outcome> },
     /// Answer to `Ping`: jobs that run, memory of the worker's own that is resident, its open descriptors. 0: not known.
     Pong { nonce: u64, jobs: u16, resident_kib: u32, descriptors: u32 },

@@ -150,6 +150,15 @@ impl Worker {
         names.filter(|name| name.starts_with("job-")).collect()
     }
 
+    /// The folder of a job is removed right after its end is told.
+    pub async fn until_no_scratch(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.scratch().is_empty() {
+            assert!(Instant::now() < deadline, "a folder is left: {:?}", self.scratch());
+            sleep(Duration::from_millis(2)).await;
+        }
+    }
+
     /// A connected supervisor that has said hello and heard the answer.
     pub async fn supervisor(&self) -> Supervisor {
         Supervisor::connect(&self.socket(), InstanceId([1; 16])).await

@@ -45,7 +45,7 @@ async fn an_answer_comes_back_with_its_story() {
     assert_eq!(tools, tool);
     assert_eq!(heard.progress.first(), Some(&Progress::Started));
     assert!(heard.progress.iter().any(|p| matches!(p, Progress::Model { id } if id.starts_with("muse-"))));
-    assert!(worker.scratch().is_empty());
+    worker.until_no_scratch().await;
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn each_way_of_failing_has_its_category_and_a_sentence() {
         let (_, outcome) = supervisor.run(&format!("@stub {script}")).await;
         assert_eq!(failure(&outcome), expected, "{script}: {:?}", outcome.end);
     }
-    assert!(worker.scratch().is_empty());
+    worker.until_no_scratch().await;
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn every_bound_ends_a_job_and_says_which() {
             outcome.ended_by
         );
         assert!(outcome.output_bytes <= 1 << 20);
-        assert!(worker.scratch().is_empty());
+        worker.until_no_scratch().await;
     }
 }
 
@@ -191,7 +191,7 @@ async fn a_cancel_ends_by_sigterm_and_else_by_sigkill() {
         assert_eq!(outcome.end, End::Cancelled { reason: CancelReason::Caller }, "{script}");
         assert_eq!(outcome.ended_by, expected, "{script}");
     }
-    assert!(worker.scratch().is_empty());
+    worker.until_no_scratch().await;
 }
 
 #[tokio::test]
@@ -418,7 +418,7 @@ async fn files_that_a_job_leaves_come_back_within_its_limits_and_redacted() {
     // A job that fails hands back nothing.
     let job = supervisor.start_with("@stub bytes=5 out=a\n@stub fail=steps", granted(9, 100)).await;
     assert!(supervisor.finish(job).await.0.files.is_empty());
-    assert!(worker.scratch().is_empty());
+    worker.until_no_scratch().await;
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! The life of one job, from an admitted `StartJob` to its `Finished`.
 //!
-//! Promises: exactly one outcome, sent when the processes are gone and the folder is removed; the slot is free before
-//! the outcome is sent; a job ends by its own end, by a cancel or by a broken bound, whichever comes first, and then by
-//! the ladder SIGTERM, grace, SIGKILL; its end is the end of its tree, never the end of a pipe.
+//! Promises: exactly one outcome, sent when the processes are gone, and its folder removed right after; the slot is free
+//! before the outcome is sent; a job ends by its own end, by a cancel or by a broken bound, whichever comes first, and then
+//! by the ladder SIGTERM, grace, SIGKILL; its end is the end of its tree, never the end of a pipe.
 
 use super::ears::Ears;
 use super::limits::Stamp;
@@ -52,20 +52,25 @@ impl Run {
         let job = line.job();
         let began = Stamp::now();
         let limits = worker.config.limits.narrowed(&start.limits);
-        let outcome = match launch(&worker, &start, &limits).await {
+        let (outcome, scratch) = match launch(&worker, &start, &limits).await {
             Ok(launched) => {
                 let ears = Ears::new(Arc::clone(&worker.rules), limits, start.output_schema.is_some(), began);
                 Running::new(&worker, &line, cancel, launched, ears).finish().await
             }
-            Err(why) => not_started(&why, began),
+            Err(why) => (not_started(&why, began), None),
         };
         log(&outcome);
         drop(slot);
-        if outcome.output_bytes > BURST {
-            trim_heap();
-        }
+        let burst = outcome.output_bytes > BURST;
         // Where the connection is gone nobody waits for it.
         let _ = line.send(&FromWorker::Finished { job, outcome: Box::new(outcome) });
+        tokio::task::yield_now().await; // it is written first: the caller need not wait for the house-keeping
+        if let Some(Err(error)) = scratch.map(Scratch::remove) {
+            tracing::warn!(%error, "a scratch folder stays behind");
+        }
+        if burst {
+            trim_heap();
+        }
     }
 }
 

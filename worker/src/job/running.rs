@@ -64,8 +64,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Runs it to its end.
-    pub(super) async fn finish(mut self) -> Outcome {
+    /// Runs it to its end. With the outcome comes its folder, to be removed; none where processes may still use it.
+    pub(super) async fn finish(mut self) -> (Outcome, Option<Scratch>) {
         let exit = self.watch().await;
         let (exit, ended_by) = match exit {
             Some(exit) => (exit, self.bury().await),
@@ -88,12 +88,9 @@ impl<'a> Running<'a> {
         };
         if ended_by == EndedBy::Doubt {
             self.worker.doubt();
-            return outcome;
+            return (outcome, None);
         }
-        if let Err(error) = self.scratch.remove() {
-            tracing::warn!(%error, "a scratch folder stays behind");
-        }
-        outcome
+        (outcome, Some(self.scratch))
     }
 
     /// Until the program ends, or must end: then `None`.

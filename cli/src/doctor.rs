@@ -167,6 +167,14 @@ fn running(supervisor: &Supervisor, findings: &mut Findings) {
     };
     let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).unwrap_or("none").to_owned();
     let (theirs, worker) = (text("/version"), text("/worker/build"));
+    for (whose, pointer) in [("supervisor", "/own/lacks"), ("worker", "/worker/own/lacks")] {
+        let lacks: Vec<&str> =
+            said.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        if !lacks.is_empty() {
+            let mend = "see docs/confinement.md: what each is for, and which kernel has it";
+            findings.weak("layers", format!("the {whose} itself lacks: {}", lacks.join(" ")), mend);
+        }
+    }
     let own = env!("CARGO_PKG_VERSION");
     if theirs == own && (worker == "none" || worker.ends_with(own)) {
         findings.good("running", format!("supervisor {theirs}, worker {worker}"));

@@ -69,6 +69,7 @@ fn newest(file: &Path) -> io::Result<VecDeque<Value>> {
 fn show(said: &Value) {
     let text = |pointer: &str| match said.pointer(pointer) {
         Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(all)) if all.is_empty() => "nothing".to_owned(),
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         Some(other) => other.to_string(),
         None => "-".to_owned(),
@@ -76,10 +77,16 @@ fn show(said: &Value) {
     let row = |name: &str, what: String| out::line(&format!("{name:<12}{what}"));
     let up = format!("up {} s, version {}, pid {}", text("/up_seconds"), text("/version"), text("/pid"));
     row("supervisor", format!("{up}, listens on {}", text("/listens")));
+    let layers = |row: &dyn Fn(&str, String), at: &str| {
+        row("  holds", text(&format!("{at}/holds")));
+        row("  lacks", text(&format!("{at}/lacks")));
+    };
+    layers(&row, "/own");
     if said.get("worker").is_some() {
         row("worker", format!("there: {} ({})", text("/worker/backend"), text("/worker/version")));
-        row("holds", text("/worker/holds"));
-        row("lacks", text("/worker/lacks"));
+        layers(&row, "/worker/own");
+        row("its jobs", String::new());
+        layers(&row, "/worker");
     } else {
         row("worker", "away".to_owned());
     }

@@ -87,6 +87,9 @@ mirror! {
         holds: u64,
         lacks: u64,
         landlock_abi: u8,
+        own_holds: u64,
+        own_lacks: u64,
+        own_landlock_abi: u8,
     }
 
     enum Refused {

@@ -17,7 +17,7 @@ use crate::bounded::{Blob, Label, List, Text};
 use bincode::{Decode, Encode};
 pub use check::Flaw;
 pub use outcome::{End, EndedBy, FailureKind, Outcome, Redaction, Timing, Usage};
-pub use report::{Layer, Layers, Report};
+pub use report::{Layer, Layers, Report, losses};
 
 /// Version of this file. Any change of a type below raises it.
 pub const PROTOCOL: u16 = 2;
@@ -258,8 +258,10 @@ pub struct HelloAck {
     pub backend_version: Text<128>,
     /// The worker's own bounds of a job.
     pub limits: JobLimits,
-    /// What is enforced.
+    /// What holds its jobs.
     pub report: Report,
+    /// What holds the worker itself.
+    pub own: Report,
 }
 
 /// Why a job was not started.

@@ -38,6 +38,12 @@ pub fn abi() -> u8 {
 pub enum Access {
     /// Read files and list folders.
     Read,
+    /// Read files whose names are known.
+    Open,
+    /// Execute and read files whose names are known.
+    Run,
+    /// Take names of files away.
+    Remove,
     /// The same, and execute.
     Execute,
     /// Read and write what is there, make nothing: devices, one log file.
@@ -57,6 +63,9 @@ impl Access {
             Self::List => AccessFs::ReadDir.into(),
             Self::Connect => AccessFs::ResolveUnix.into(),
             Self::Read => read,
+            Self::Open => AccessFs::ReadFile.into(),
+            Self::Run => AccessFs::ReadFile | AccessFs::Execute,
+            Self::Remove => AccessFs::RemoveFile.into(),
             Self::Execute => read | AccessFs::Execute,
             Self::Use => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
             Self::Write => {

@@ -62,11 +62,13 @@ impl Profile {
         profile
     }
 
-    /// For the supervisor.
+    /// For the supervisor, which connects to these sockets and nobody else.
     #[must_use]
-    pub fn supervisor(worker_socket: &Path, write: &[PathBuf], read: &[PathBuf]) -> Self {
+    pub fn supervisor(connect: &[PathBuf], write: &[PathBuf], read: &[PathBuf]) -> Self {
         let mut profile = Self { text: SUPERVISOR.to_owned(), parameters: Vec::new() };
-        profile.parameter("WORKER_SOCKET", worker_socket);
+        for (number, path) in connect.iter().enumerate() {
+            profile.rule("allow network-outbound (literal", &format!("CONNECT_{number}"), path);
+        }
         for (number, path) in write.iter().enumerate() {
             profile.rule("allow file-read* file-write* (subpath", &format!("WRITE_{number}"), path);
         }

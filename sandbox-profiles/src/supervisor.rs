@@ -14,10 +14,13 @@ use std::path::PathBuf;
 pub struct Options {
     /// Folders that it writes: audit log, store.
     pub write: Vec<PathBuf>,
-    /// Files and folders that it reads again while it runs: configuration, callers.
+    /// Files that it reads again while it runs, and folders of which it reads files whose names it knows: callers.
     pub read: Vec<PathBuf>,
-    /// The worker's socket. macOS bounds by it to whom the supervisor connects, Linux since Landlock's ABI 9.
-    pub worker_socket: PathBuf,
+    /// Sockets of its own, whose names it takes away at the end.
+    pub own_sockets: Vec<PathBuf>,
+    /// Sockets that it connects to: the worker's. macOS bounds by them where the supervisor connects, Linux since
+    /// Landlock's ABI 9.
+    pub connect: Vec<PathBuf>,
 }
 
 /// First step: before the runtime is built, while there is one thread; all sockets are bound by then.
@@ -33,8 +36,8 @@ pub fn lock_down_before_runtime(options: &Options) -> io::Result<Walls> {
     {
         use crate::seatbelt::{Profile, real};
         let reals = |paths: &[PathBuf]| paths.iter().map(|path| real(path)).collect::<Vec<_>>();
-        let socket = real(&options.worker_socket);
-        Profile::supervisor(&socket, &reals(&options.write), &reals(&options.read)).apply()?;
+        let write = [&options.write[..], &options.own_sockets[..]].concat();
+        Profile::supervisor(&reals(&options.connect), &reals(&write), &reals(&options.read)).apply()?;
         walls.note("seatbelt", std::fs::read_dir("/Users").is_err());
     }
     Ok(walls)
@@ -69,13 +72,14 @@ pub use linux::{CALLS, PATHS};
 #[cfg(target_os = "linux")]
 mod linux {
     use super::{Beyond, Options};
-    use crate::landlock::Access::{Connect, Read, Use, Write};
+    use crate::landlock::Access::{Connect, Open, Read, Remove, Use, Write};
     use crate::landlock::{Domain, PathRule, abi};
     use crate::seccomp::Answer::{Allow, Unknown};
     use crate::seccomp::If::{Bits, Is};
     use crate::seccomp::{CallRule, Filters, Otherwise, always, when};
     use crate::walls::{self, Walls};
     use std::io;
+    use std::path::{Path, PathBuf};
 
     const fn path(path: &'static str, access: crate::landlock::Access, why: &'static str) -> PathRule {
         PathRule { path, access, why }
@@ -141,6 +145,10 @@ mod linux {
         always("statx", libc::SYS_statx, Allow, "owner, mode, size, change"),
         always("newfstatat", libc::SYS_newfstatat, Allow, "the same"),
         always("fstat", libc::SYS_fstat, Allow, "the same"),
+        always("readlinkat", libc::SYS_readlinkat, Allow, "links on the way to the worker's socket"),
+        #[cfg(target_arch = "x86_64")]
+        always("readlink", libc::SYS_readlink, Allow, "the same"),
+        always("getcwd", libc::SYS_getcwd, Allow, "where settings name a path from here"),
         always("lseek", libc::SYS_lseek, Allow, "the end of the log"),
         always("fdatasync", libc::SYS_fdatasync, Allow, "what is written stays written"),
         always("fsync", libc::SYS_fsync, Allow, "the same"),
@@ -202,18 +210,16 @@ mod linux {
     }
 
     fn domain(options: &Options) -> io::Result<Domain> {
-        let mut domain = Domain::closed()?.paths(PATHS);
-        for folder in &options.write {
-            domain = domain.path(folder, Write);
-        }
-        for path in &options.read {
-            domain = domain.path(path, Read);
-        }
-        // The socket's folder, since a worker that starts again makes another socket.
-        if let Some(folder) = options.worker_socket.parent() {
-            domain = domain.path(folder, Connect);
-        }
-        Ok(domain)
+        let domain = Domain::closed()?.paths(PATHS);
+        let domain = options.write.iter().fold(domain, |domain, folder| domain.path(folder, Write));
+        let domain = options.read.iter().fold(domain, |domain, path| domain.path(path, Open));
+        // Folders of sockets, since what starts again makes another socket.
+        let domain = folders(&options.own_sockets).fold(domain, |domain, folder| domain.path(folder, Remove));
+        Ok(folders(&options.connect).fold(domain, |domain, folder| domain.path(folder, Connect)))
+    }
+
+    fn folders(sockets: &[PathBuf]) -> impl Iterator<Item = &Path> {
+        sockets.iter().filter_map(|socket| socket.parent())
     }
 
     pub(super) fn filter(beyond: Beyond, walls: &mut Walls) -> io::Result<()> {

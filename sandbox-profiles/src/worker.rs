@@ -1,7 +1,8 @@
 //! The profile of the worker. Its jobs inherit it, so that it is the union of both, and each job narrows it.
 //!
-//! Promises: after [`lock_down`] the worker can write its scratch folders and its log, read its own configuration, run
-//! the jail and Muse, connect only where a job may; never bind a port, never signal or read other processes.
+//! Promises: after [`lock_down`] the worker can write its scratch folders, run the jail and Muse, take away its socket's
+//! name, connect only where a job may; never read its settings or its credential again, never bind a port, never
+//! signal or read other processes.
 
 use crate::walls::{Walls, give_up_privileges};
 use std::io;
@@ -12,10 +13,14 @@ use std::path::PathBuf;
 pub struct Options {
     /// Folders that jobs live in.
     pub scratch: Vec<PathBuf>,
-    /// Files and folders that the worker itself reads: configuration, credential.
+    /// Files that it reads while it runs, and folders of which it reads files whose names it knows.
     pub read: Vec<PathBuf>,
     /// Programs that it starts: the jail, Muse.
     pub exec: Vec<PathBuf>,
+    /// Folders in which a program may be put in the place of one of these, by an update.
+    pub updates: Vec<PathBuf>,
+    /// The folder of its socket, whose name it takes away at the end.
+    pub remove: Vec<PathBuf>,
     /// What each job may have besides.
     #[cfg(target_os = "linux")]
     pub job: crate::muse::Options,
@@ -41,7 +46,7 @@ pub use linux::{CALLS, PATHS};
 #[cfg(target_os = "linux")]
 mod linux {
     use super::Options;
-    use crate::landlock::Access::{Execute, List, Read, Use, Write};
+    use crate::landlock::Access::{Execute, List, Open, Remove, Run, Use, Write};
     use crate::landlock::{Domain, PathRule, abi};
     use crate::muse;
     use crate::seccomp::{CallRule, Filters, Otherwise};
@@ -84,11 +89,10 @@ mod linux {
         for folder in &options.scratch {
             domain = domain.path(folder, Write);
         }
-        for path in &options.read {
-            domain = domain.path(path, Read);
-        }
-        for path in &options.exec {
-            domain = domain.path(path, Execute);
+        let lists =
+            [(&options.read, Open), (&options.exec, Execute), (&options.updates, Run), (&options.remove, Remove)];
+        for (paths, access) in lists {
+            domain = paths.iter().fold(domain, |domain, path| domain.path(path, access));
         }
         Ok(domain)
     }

@@ -224,7 +224,7 @@ fn ports_and_names_are_opened_only_where_they_are_wanted() {
 #[rustfmt::skip] // a table
 fn a_supervisor_on_macos_serves_asks_the_worker_and_keeps_its_log() {
     let (log, callers) = (PathBuf::from("/private/var/musegate/audit"), PathBuf::from("/private/etc/musegate"));
-    let profile = Profile::supervisor(Path::new("/private/var/musegate/run/worker.sock"), &[log], &[callers]);
+    let profile = Profile::supervisor(&[PathBuf::from("/private/var/musegate/run/worker.sock")], &[log], &[callers]);
     check(&profile, &[
         ("network-inbound", Local("localhost"), true),
         ("network-outbound", path("/private/var/musegate/run/worker.sock"), true),

@@ -14,6 +14,7 @@ pub use agent::{Agent, CardAccess, CardForm, Skill};
 pub use keep::{Audit, Jobs, OnFull, Tasks, Unicode, WorkerLink};
 pub use listen::Listen;
 
+use crate::walls::Confinement;
 use musegate_settings::{Declared, Problems, Settings};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,8 @@ pub struct Config {
     pub audit: Audit,
     /// Logs.
     pub log: musegate_logs::Bounds,
+    /// The supervisor's own confinement.
+    pub confinement: Confinement,
 }
 
 /// Section `[callers]`.
@@ -110,6 +113,7 @@ impl Config {
             operator: read_operator(settings, &folder),
             audit: Audit::read(settings, &folder),
             log: keep::read_log(settings),
+            confinement: Confinement::read(settings),
             folder,
         }
     }

@@ -25,5 +25,6 @@ pub mod stamp;
 pub mod start;
 pub mod tasks;
 pub mod trace;
+pub mod walls;
 
-pub use start::{main, run};
+pub use start::main;

@@ -3,18 +3,17 @@
 //! Promises: nothing is read from it, so nothing can be asked of it; it is a Unix socket that only the supervisor's own
 //! user and root can open; one slow reader holds up the next reader and nobody else. Refuses to know texts and tokens.
 
-use crate::admission::Admission;
 use crate::http::serve::Serve;
+use crate::rooms::Rooms;
 use crate::stamp;
 use serde_json::{Value, json};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncWriteExt;
-use tokio::net::UnixListener;
 
 /// How long a reader may take.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -46,17 +45,22 @@ impl Operator {
         }
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
         Ok(Self { listener, path: path.to_owned(), started: now() })
     }
 
-    /// Tells everybody who comes. Never returns.
-    pub async fn tell(&self, serve: &Serve, admission: &Arc<Admission>, bound: &[SocketAddr]) {
+    /// Tells everybody who comes. Returns only when the socket cannot be used.
+    ///
+    /// # Errors
+    /// As for any socket that a runtime takes over.
+    pub async fn tell(&self, serve: &Serve, rooms: &Rooms, bound: &[SocketAddr]) -> io::Result<()> {
+        let listener = tokio::net::UnixListener::from_std(self.listener.try_clone()?)?;
         loop {
-            let Ok((mut reader, _)) = self.listener.accept().await else {
+            let Ok((mut reader, _)) = listener.accept().await else {
                 tokio::time::sleep(PATIENCE).await; // out of descriptors: it will pass
                 continue;
             };
-            let text = format!("{}\n", self.document(serve, admission, bound));
+            let text = format!("{}\n", self.document(serve, rooms, bound));
             let told = tokio::time::timeout(PATIENCE, async {
                 reader.write_all(text.as_bytes()).await?;
                 reader.shutdown().await
@@ -65,15 +69,15 @@ impl Operator {
         }
     }
 
-    fn document(&self, serve: &Serve, admission: &Admission, bound: &[SocketAddr]) -> Value {
-        let (busy, waiting) = admission.slots_in_use();
+    fn document(&self, serve: &Serve, rooms: &Rooms, bound: &[SocketAddr]) -> Value {
+        let (busy, waiting) = rooms.admission.slots_in_use();
         let (kept, bytes) = serve.tasks().kept();
+        let words = |layers: musegate_protocol::message::Layers| layers.iter().map(|l| l.word()).collect::<Vec<_>>();
         let worker = serve.link().worker().map(|worker| {
-            let words =
-                |layers: musegate_protocol::message::Layers| layers.iter().map(|l| l.word()).collect::<Vec<_>>();
             json!({
                 "build": *worker.build, "backend": *worker.backend, "version": *worker.backend_version,
                 "slots": worker.slots, "holds": words(worker.report.holds), "lacks": words(worker.report.lacks),
+                "own": {"holds": words(worker.own.holds), "lacks": words(worker.own.lacks)},
             })
         });
         let mut document = json!({
@@ -85,6 +89,7 @@ impl Operator {
             "jobs": {"running": busy, "waiting": waiting},
             "tasks": {"kept": kept, "bytes": bytes, "running": serve.tasks().running()},
             "worker_is_there": worker.is_some(),
+            "own": {"holds": words(rooms.walls.holds), "lacks": words(rooms.walls.lacks)},
         });
         if let (Some(object), Some(worker)) = (document.as_object_mut(), worker) {
             object.insert("worker".to_owned(), worker);

@@ -5,6 +5,7 @@ use crate::audit::{Audit, AuditError};
 use crate::card::{Abilities, Cards};
 use crate::config::Config;
 use crate::http::guard::Guard;
+use musegate_protocol::message::Report;
 use musegate_settings::Problems;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Rooms {
     pub audit: Audit,
     /// Cards.
     pub cards: Arc<Cards>,
+    /// What holds this process; nothing until its start has seen to it.
+    pub walls: Report,
 }
 
 impl Rooms {
@@ -46,6 +49,6 @@ impl Rooms {
         let cards = Arc::new(Cards::new(&config, bound, abilities));
         let ips: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
         let guard = Arc::new(Guard::new(&ips, cards.urls(), &config.listen.hosts, &config.listen.origins));
-        Ok(Self { config: Arc::new(config), guard, admission, audit, cards })
+        Ok(Self { config: Arc::new(config), guard, admission, audit, cards, walls: Report::default() })
     }
 }

@@ -10,6 +10,7 @@ use crate::http::serve::Serve;
 use crate::notify::Notify;
 use crate::operator::Operator;
 use crate::rooms::{OpenError, Rooms};
+use crate::walls::{self, WallsError};
 use musegate_settings::private::{self, Rule};
 use musegate_settings::{Problem, Problems};
 use nix::sys::stat::{Mode, umask};
@@ -27,7 +28,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// `EX_USAGE` of sysexits(3): flags that are not understood.
 const USAGE: u8 = 64;
-/// `EX_UNAVAILABLE`: an address cannot be listened on.
+/// `EX_UNAVAILABLE`: an address cannot be listened on, or the machine lacks a layer of confinement.
 const UNAVAILABLE: u8 = 69;
 /// `EX_OSERR`: the system gives no runtime, no signals.
 const SYSTEM: u8 = 71;
@@ -56,6 +57,9 @@ pub enum StartError {
     /// It would run as uid 0.
     #[error("will not run as uid 0: use another user, or set allow_root = true")]
     Root,
+    /// Its own confinement.
+    #[error(transparent)]
+    Walls(#[from] WallsError),
     /// The system says no.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
@@ -66,9 +70,9 @@ impl StartError {
         match self {
             Self::Problems(_) | Self::Open(OpenError::Callers(_)) => CONFIG,
             Self::Open(OpenError::Audit(_)) => IO,
-            Self::Bind(_) => UNAVAILABLE,
+            Self::Bind(_) | Self::Walls(WallsError::Weak(_)) => UNAVAILABLE,
             Self::Root => PERMISSION,
-            Self::System(_) => SYSTEM,
+            Self::System(_) | Self::Walls(WallsError::Io(_)) => SYSTEM,
         }
     }
 }
@@ -112,34 +116,42 @@ fn serve(file: &Path, until_stdin_closes: bool) -> Result<(), StartError> {
         signal(SignalKind::hangup())? // before anybody can see that we listen: a reload must not end us
     };
     let listeners = bind::take(&config)?;
-    musegate_sandbox_profiles::set_not_dumpable()?;
     descriptors(&config);
-    let done = runtime.block_on(run(config, listeners, &notify, stop(until_stdin_closes)));
+    let open = Open::new(config, listeners)?;
+    let done = runtime.block_on(run(open, &notify, stop(until_stdin_closes)));
     runtime.shutdown_timeout(Duration::from_secs(1));
     done
 }
 
-/// Serves on listeners until `shutdown` is ready, then lets running requests finish. Needs a tokio runtime with one
-/// thread or more, and reads the file of callers again on SIGHUP.
-///
-/// # Errors
-/// [`StartError`] before anything is served; afterwards none.
-pub async fn run(
-    config: Config,
+/// Everything opened that is ever to be opened, and locked in.
+struct Open {
+    rooms: Rooms,
     listeners: Vec<TcpListener>,
-    notify: &Notify,
-    shutdown: impl Future<Output = ()>,
-) -> Result<(), StartError> {
-    let bound = bind::check(&config, &listeners)?;
-    let rooms = Rooms::open(config, &bound, Abilities::built())?;
+    bound: Vec<SocketAddr>,
+    operator: Option<Operator>,
+}
+
+impl Open {
+    fn new(config: Config, listeners: Vec<TcpListener>) -> Result<Self, StartError> {
+        let bound = bind::check(&config, &listeners)?;
+        let mut rooms = Rooms::open(config, &bound, Abilities::built())?;
+        let operator = Operator::bind(&rooms.config.operator);
+        rooms.walls = walls::stand_behind(&rooms.config)?;
+        walls::say(&rooms.walls);
+        if let Err(error) = &operator {
+            let socket = rooms.config.operator.display();
+            tracing::warn!(%error, %socket, "no socket for `musegate status`; set status.socket to a place that can be written");
+        }
+        Ok(Self { rooms, listeners, bound, operator: operator.ok() })
+    }
+}
+
+/// Serves until `shutdown` is ready, then lets running requests finish. Reads the file of callers again on SIGHUP.
+async fn run(open: Open, notify: &Notify, shutdown: impl Future<Output = ()>) -> Result<(), StartError> {
+    let Open { rooms, listeners, bound, operator } = open;
     let listeners = listeners.into_iter().map(tokio::net::TcpListener::from_std).collect::<Result<Vec<_>, _>>()?;
     let (serve, background) = Serve::new(rooms.clone());
     let mut hangup = signal(SignalKind::hangup())?;
-    let operator = Operator::bind(&rooms.config.operator);
-    if let Err(error) = &operator {
-        let socket = rooms.config.operator.display();
-        tracing::warn!(%error, %socket, "no socket for `musegate status`; set status.socket to a place that can be written");
-    }
     announce(&rooms.config, &bound);
     notify.ready();
     let tasks = serve.tasks().clone();
@@ -157,7 +169,7 @@ pub async fn run(
         () = background.run() => {}
         () = admission::watch(&rooms.admission, async || asked(&mut hangup).await) => {}
         () = flush(&rooms) => {}
-        () = tell(operator.ok(), &status, &rooms, &bound) => {}
+        () = tell(operator, &status, &rooms, &bound) => {}
         () = notify.keep_watchdog() => {}
     }
     rooms.audit.end();
@@ -167,7 +179,12 @@ pub async fn run(
 /// Never returns.
 async fn tell(operator: Option<Operator>, serve: &Serve, rooms: &Rooms, bound: &[SocketAddr]) {
     match operator {
-        Some(operator) => operator.tell(serve, &rooms.admission, bound).await,
+        Some(operator) => {
+            if let Err(error) = operator.tell(serve, rooms, bound).await {
+                tracing::warn!(%error, "`musegate status` is told nothing");
+            }
+            std::future::pending().await
+        }
         None => std::future::pending().await,
     }
 }

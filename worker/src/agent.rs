@@ -3,7 +3,7 @@
 //! A jail's confinement is fixed when it starts, and names the very file that it may run. So a Muse that was replaced
 //! gets a jail of its own; the old one lives as long as jobs that it started.
 
-use crate::backend::check;
+use crate::backend::check::{self, Binary};
 use crate::backend::muse::{Muse, MuseError};
 use crate::config::{Config, Provider};
 use crate::process::{Confinement, Jail, JailCommand, JailError};
@@ -23,6 +23,20 @@ pub enum AgentError {
     /// No Muse.
     #[error("muse: {0}")]
     Muse(#[from] MuseError),
+}
+
+/// What holds every job of this Muse.
+pub(crate) fn confinement(config: &Config, binary: &Binary) -> Confinement {
+    let (reach, meta) = (config.reach, config.muse.provider == Provider::Meta);
+    Confinement {
+        allow_weak: config.allow_weak.clone(),
+        exec: vec![binary.program.clone()],
+        connect_ports: if meta { PORTS.to_vec() } else { Vec::new() },
+        udp: reach.names && meta,
+        memfd: reach.memory_files,
+        list_folders: reach.list_folders,
+        ..Confinement::default()
+    }
 }
 
 /// A Muse and its jail.
@@ -49,20 +63,7 @@ impl Maker {
     pub(crate) async fn make(&self, base: &Base) -> Result<Agent, AgentError> {
         let settings = &self.config.muse;
         let binary = check::judge(&settings.path).map_err(MuseError::from)?;
-        let connect_ports = match settings.provider {
-            Provider::Meta => PORTS.to_vec(),
-            Provider::Echo => Vec::new(),
-        };
-        let reach = self.config.reach;
-        let confinement = Confinement {
-            allow_weak: self.config.allow_weak.clone(),
-            exec: vec![binary.program.clone()],
-            connect_ports,
-            udp: reach.names && settings.provider == Provider::Meta,
-            memfd: reach.memory_files,
-            list_folders: reach.list_folders,
-            ..Confinement::default()
-        };
+        let confinement = confinement(&self.config, &binary);
         let jail = Jail::start(&self.command, confinement).await?;
         let muse = Muse::find(settings, binary, self.key.clone(), &jail, base).await?;
         Ok(Agent { jail, muse })

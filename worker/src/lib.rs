@@ -19,6 +19,7 @@ pub mod scratch;
 mod serve;
 mod session;
 mod start;
+mod walls;
 mod worker;
 
 pub use start::{Invocation, main, main_with};
@@ -26,7 +27,7 @@ pub use start::{Invocation, main, main_with};
 use agent::{AgentError, Maker};
 use backend::muse::{self, MuseError};
 use config::Config;
-use musegate_protocol::message::{InstanceId, Report};
+use musegate_protocol::message::{InstanceId, Layer, Report, losses};
 use nix::unistd::Uid;
 use notify::Manager;
 use process::JailCommand;
@@ -34,8 +35,10 @@ use redact::{RuleError, Rules};
 use scratch::{Base, ScratchError};
 use std::io;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How long the start may be held up by what a crash left behind; the rest is removed in the background.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -58,6 +61,9 @@ pub enum WorkerError {
     /// No credential.
     #[error("muse: {0}")]
     Key(#[from] MuseError),
+    /// This machine lacks layers that hold the worker itself.
+    #[error("this machine lacks {}; see docs/confinement.md, or name them in confinement.allow_weak", losses(.0))]
+    Weak(Vec<Layer>),
     /// The system says no.
     #[error("{what}: {error}")]
     Os {
@@ -68,29 +74,45 @@ pub enum WorkerError {
     },
 }
 
-/// Runs a worker on `listener` until `shutdown`, then drains it. `jail` says how its jail is started.
-///
-/// # Errors
-/// [`WorkerError`]: it did not start, and nothing is left of the attempt.
-pub async fn run(
+/// A worker behind its walls: all is opened that it may open, and no job was heard of.
+pub(crate) struct Ready {
     config: Config,
     listener: UnixListener,
     jail: JailCommand,
-    shutdown: impl Future<Output = ()>,
-) -> Result<(), WorkerError> {
-    let os = |what| move |error| WorkerError::Os { what, error };
-    let own = Uid::effective();
-    if own.is_root() && !config.allow_root {
-        return Err(WorkerError::Root);
+    base: Base,
+    key: Option<Arc<Zeroizing<String>>>,
+    own: Report,
+}
+
+impl Ready {
+    /// Opens what it needs and locks this process in, which must have one thread. `socket`: the name to take away later.
+    pub(crate) fn make(
+        config: Config,
+        listener: UnixListener,
+        jail: JailCommand,
+        socket: Option<&Path>,
+    ) -> Result<Self, WorkerError> {
+        let key = muse::read_key(&config.muse)?;
+        let base = Base::open(&config.jobs.scratch)?;
+        let own = walls::stand_behind(&config, &jail, &base, socket)?;
+        Ok(Self { config, listener, jail, base, key, own })
     }
-    let supervisor = config.socket.supervisor.unwrap_or(own.as_raw());
+}
+
+/// Runs a worker until `shutdown`, then drains it.
+///
+/// # Errors
+/// [`WorkerError`]: it did not start, and nothing is left of the attempt.
+pub(crate) async fn run(ready: Ready, shutdown: impl Future<Output = ()>) -> Result<(), WorkerError> {
+    let os = |what| move |error| WorkerError::Os { what, error };
+    let Ready { config, listener, jail, base, key, own } = ready;
+    let uid = Uid::effective().as_raw();
+    let supervisor = config.socket.supervisor.unwrap_or(uid);
     listener.set_nonblocking(true).map_err(os("the socket"))?;
     let listener = tokio::net::UnixListener::from_std(listener).map_err(os("the socket"))?;
 
-    let key = muse::read_key(&config.muse)?;
     let secrets: Vec<_> = key.iter().map(|key| key.as_ref().clone()).collect();
     let rules = Arc::new(Rules::new(&secrets, &config.redact)?);
-    let base = Base::open(&config.jobs.scratch)?;
     let swept = base.sweep(SWEEP);
     tracing::info!(?swept, "scratch folders of earlier jobs");
 
@@ -99,9 +121,9 @@ pub async fn run(
     tracing::info!(backend = agent.muse.label(), version = agent.muse.version(), "muse found");
 
     let instance = InstanceId(random().map_err(os("random bytes"))?);
-    let separate = supervisor != own.as_raw();
+    let separate = supervisor != uid;
     let scratch = base.clone();
-    let parts = worker::Parts { config, base, rules, maker, agent, instance, separate };
+    let parts = worker::Parts { config, base, rules, maker, agent, instance, separate, own };
     let worker = Arc::new(worker::Worker::new(parts));
     worker.say_layers();
     let manager = Manager::from_environment();

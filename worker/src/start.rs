@@ -6,7 +6,7 @@
 use crate::config::Config;
 use crate::listen::{self, Bound};
 use crate::process::JailCommand;
-use crate::{WorkerError, run};
+use crate::{Ready, WorkerError, run};
 use musegate_sandbox_profiles::{inherited_listeners, set_not_dumpable};
 use musegate_settings::private::{self, Rule};
 use nix::sys::stat::{Mode, umask};
@@ -94,7 +94,9 @@ pub fn main_with(invocation: Invocation) -> ExitCode {
         Ok(socket) => socket,
         Err(wrong) => return fail(SOCKET, &wrong),
     };
-    let ended = serve(config, listener, invocation.jail, invocation.stop_with_stdin);
+    let name = bound.is_some().then(|| config.socket.path.clone());
+    let ended = Ready::make(config, listener, invocation.jail, name.as_deref())
+        .and_then(|ready| serve(ready, invocation.stop_with_stdin));
     drop(bound);
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -115,12 +117,12 @@ fn harden() {
     }));
 }
 
-fn serve(config: Config, listener: UnixListener, jail: JailCommand, with_stdin: bool) -> Result<(), WorkerError> {
+fn serve(ready: Ready, with_stdin: bool) -> Result<(), WorkerError> {
     let os = |error| WorkerError::Os { what: "the runtime", error };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(os)?;
     runtime.block_on(async {
         let stop = told_to_stop(with_stdin).map_err(|error| WorkerError::Os { what: "signals or stdin", error })?;
-        run(config, listener, jail, stop).await
+        run(ready, stop).await
     })
 }
 
@@ -189,7 +191,7 @@ fn status(error: &WorkerError) -> u8 {
     match error {
         WorkerError::Root => ROOT,
         WorkerError::Rules(_) => SETTINGS,
-        WorkerError::Agent(_) | WorkerError::Key(_) | WorkerError::Scratch(_) => UNAVAILABLE,
+        WorkerError::Agent(_) | WorkerError::Key(_) | WorkerError::Scratch(_) | WorkerError::Weak(_) => UNAVAILABLE,
         WorkerError::Os { .. } => OS,
     }
 }

@@ -31,6 +31,7 @@ pub(crate) struct Worker {
     maker: Maker,
     agent: tokio::sync::Mutex<Arc<Agent>>,
     report: Report,
+    own: Report,
     slots: Arc<Semaphore>,
     /// The highest job of each supervisor, the newest supervisor last.
     last: Mutex<VecDeque<(InstanceId, JobId)>>,
@@ -48,6 +49,8 @@ pub(crate) struct Parts {
     pub(crate) instance: InstanceId,
     /// The supervisor has another uid.
     pub(crate) separate: bool,
+    /// What holds the worker itself.
+    pub(crate) own: Report,
 }
 
 impl Worker {
@@ -64,6 +67,7 @@ impl Worker {
             agent: tokio::sync::Mutex::new(Arc::new(parts.agent)),
             instance: parts.instance,
             report,
+            own: parts.own,
             last: Mutex::new(VecDeque::new()),
             stopping: AtomicBool::new(false),
             doubt: AtomicBool::new(false),
@@ -73,7 +77,11 @@ impl Worker {
     /// Names the layers that hold and those that lack, in the log.
     pub(crate) fn say_layers(&self) {
         let words = |layers: Layers| layers.iter().map(Layer::word).collect::<Vec<_>>().join(" ");
-        tracing::info!(holds = words(self.report.holds), lacks = words(self.report.lacks), "confinement");
+        let say = |report: &Report, whose| {
+            tracing::info!(holds = words(report.holds), lacks = words(report.lacks), "confinement of {whose}");
+        };
+        say(&self.own, "this worker");
+        say(&self.report, "its jobs");
     }
 
     /// What a supervisor is told first.
@@ -88,6 +96,7 @@ impl Worker {
             backend_version: Text::cut(muse.version()),
             limits: self.config.limits.for_hello(),
             report: self.report,
+            own: self.own,
         }
     }
 

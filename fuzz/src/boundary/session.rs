@@ -225,6 +225,7 @@ fn hello_ack(limits: JobLimits) -> FromWorker {
         backend_version: Text::default(),
         limits,
         report: Report::default(),
+        own: Report::default(),
     }))
 }
 

@@ -2,7 +2,8 @@
 //! `order.rs` asks this of every message, in both directions.
 
 use super::{
-    CancelReason, FromWorker, HelloAck, MAX_INPUT_FILE, MAX_JOBS, MAX_TEXT, PROTOCOL, PromptPart, StartJob, ToWorker,
+    CancelReason, FromWorker, HelloAck, MAX_INPUT_FILE, MAX_JOBS, MAX_TEXT, PROTOCOL, PromptPart, Report, StartJob,
+    ToWorker,
 };
 
 /// A message contradicts itself or this file's constants.
@@ -88,6 +89,7 @@ impl HelloAck {
     fn check(&self) -> Result<(), Flaw> {
         unless(self.version != PROTOCOL, Flaw::Version)?;
         unless(!(1..=MAX_JOBS).contains(&usize::from(self.slots)), Flaw::Slots)?;
-        unless(self.report.holds.0 & self.report.lacks.0 != 0, Flaw::Report)
+        let contradicts = |report: &Report| report.holds.0 & report.lacks.0 != 0;
+        unless(contradicts(&self.report) || contradicts(&self.own), Flaw::Report)
     }
 }

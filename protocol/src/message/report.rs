@@ -14,6 +14,24 @@ pub struct Report {
     pub landlock_abi: u8,
 }
 
+impl Report {
+    /// Missing layers that none of these excuses.
+    #[must_use]
+    pub fn missing(&self, allowed: &[Layer]) -> Vec<Layer> {
+        self.lacks.iter().filter(|layer| !allowed.contains(layer)).collect()
+    }
+}
+
+/// Names layers, each with what can happen without it.
+#[must_use]
+pub fn losses(layers: &[Layer]) -> String {
+    layers
+        .iter()
+        .map(|layer| format!("{} (without it {})", layer.word(), layer.without()))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// A set of [`Layer`]s, as a bit mask. Unknown bits are kept and shown as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Layers(pub u64);
@@ -29,6 +47,12 @@ impl Layers {
     #[must_use]
     pub const fn has(self, layer: Layer) -> bool {
         self.0 & (1 << layer as u8) != 0
+    }
+
+    /// Those of these words that are layers.
+    #[must_use]
+    pub fn of_words(words: &[&str]) -> Self {
+        words.iter().filter_map(|word| Layer::of_word(word)).fold(Self::default(), Self::with)
     }
 
     /// The known layers among them, in the order of [`Layer::ALL`].
@@ -99,6 +123,36 @@ impl Layer {
         Self::Seatbelt,
     ];
 
+    /// The layer of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layer| layer.word() == word)
+    }
+
+    /// What can happen where it is missing, a lowercase fragment.
+    #[must_use]
+    pub const fn without(self) -> &'static str {
+        match self {
+            Self::UidSeparation => "programs of the same user can read the credential and trace both processes",
+            Self::KillByPidNamespace | Self::KillByLandlock | Self::KillByCgroup => {
+                "a job may leave processes behind that nothing ends"
+            }
+            Self::NoNewPrivileges => "a setuid program may give privileges back",
+            Self::NoCapabilities => "privileges of root are left",
+            Self::ResourceLimits => "one process may use up the processor, the disk and the descriptors",
+            Self::LandlockFiles => "every file of the user can be read and written",
+            Self::LandlockTcp => "every host and port can be connected to, and any port listened on",
+            Self::LandlockScope => "other processes of the user can be signalled",
+            Self::Seccomp => "system calls that lead around the other layers are open",
+            Self::UserNamespace => "a job has the user's own ids",
+            Self::BoundedScratch => "a job may fill the file system of the scratch folder",
+            Self::IpcNamespace => "a job can reach shared memory and queues of the user",
+            Self::NotDumpable => "programs of the same user can read its memory",
+            Self::ClosedDescriptors => "open files of the worker are handed on to jobs",
+            Self::Seatbelt => "nothing bounds files, network and signals",
+        }
+    }
+
     /// The word used for it in settings (`allow_weak`), in `status`, and in the documentation.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -147,6 +201,8 @@ mod tests {
             assert_eq!(one.iter().collect::<Vec<_>>(), [layer]);
             assert!(Layer::ALL.iter().all(|other| one.has(*other) == (*other == layer)));
         }
+        assert!(Layer::ALL.iter().all(|layer| Layer::of_word(layer.word()) == Some(*layer)));
+        assert_eq!(Layers::of_words(&["seccomp", "nonsense"]), Layers::default().with(Layer::Seccomp));
         let all = Layer::ALL.into_iter().fold(Layers::default(), Layers::with);
         assert_eq!((all.0, all.iter().count()), ((1 << 17) - 1, 17));
         assert_eq!(Layers(u64::MAX).iter().count(), 17, "unknown bits are no layers");

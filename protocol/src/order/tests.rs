@@ -26,6 +26,7 @@ fn hello_ack() -> FromWorker {
         backend_version: Text::default(),
         limits: limits(0, 0),
         report: Report::default(),
+        own: Report::default(),
     }))
 }
 
@@ -270,6 +271,7 @@ fn what_contradicts_itself_is_a_violation() {
         (HelloAck { slots: 0, ..*ack.clone() }, Flaw::Slots),
         (HelloAck { slots: MAX_JOBS as u16 + 1, ..*ack.clone() }, Flaw::Slots),
         (HelloAck { report, ..*ack.clone() }, Flaw::Report),
+        (HelloAck { own: report, ..*ack.clone() }, Flaw::Report),
     ];
     for (ack, flaw) in wrong {
         not_from(&mut order, &FromWorker::HelloAck(Box::new(ack)), flaw.into());

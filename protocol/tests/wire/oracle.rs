@@ -75,12 +75,13 @@ fn to_worker(message: &ToWorker) -> Vec<u8> {
 }
 
 fn hello_ack(ack: &HelloAck) -> Vec<u8> {
-    let report = (ack.report.holds.0, ack.report.lacks.0, ack.report.landlock_abi);
+    let report = |report: &Report| bytes!((report.holds.0, report.lacks.0, report.landlock_abi));
     [
         bytes!((0u32, ack.version, string(&ack.build), ack.instance.0, ack.slots)),
         bytes!((string(&ack.backend), string(&ack.backend_version))),
         limits(&ack.limits),
-        bytes!(report),
+        report(&ack.report),
+        report(&ack.own),
     ]
     .concat()
 }

@@ -90,13 +90,15 @@ pub(crate) fn to_worker() -> impl Strategy<Value = ToWorker> {
 }
 
 fn hello_ack() -> impl Strategy<Value = HelloAck> {
-    let report = any::<(u64, u64, u8)>().prop_map(|(holds, lacks, landlock_abi)| Report {
-        holds: Layers(holds),
-        lacks: Layers(lacks),
-        landlock_abi,
-    });
-    (any::<(u16, [u8; 16], u16)>(), label(), label(), text(), limits(), report).prop_map(
-        |((version, instance, slots), build, backend, backend_version, limits, report)| HelloAck {
+    let report = || {
+        any::<(u64, u64, u8)>().prop_map(|(holds, lacks, landlock_abi)| Report {
+            holds: Layers(holds),
+            lacks: Layers(lacks),
+            landlock_abi,
+        })
+    };
+    (any::<(u16, [u8; 16], u16)>(), label(), label(), text(), limits(), report(), report()).prop_map(
+        |((version, instance, slots), build, backend, backend_version, limits, report, own)| HelloAck {
             version,
             build,
             instance: InstanceId(instance),
@@ -105,6 +107,7 @@ fn hello_ack() -> impl Strategy<Value = HelloAck> {
             backend_version,
             limits,
             report,
+            own,
         },
     )
 }

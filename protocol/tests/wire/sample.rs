@@ -96,6 +96,11 @@ pub(crate) fn hello_ack() -> HelloAck {
             lacks: Layers::default().with(Layer::UidSeparation),
             landlock_abi: 7,
         },
+        own: Report {
+            holds: Layers::default().with(Layer::LandlockFiles),
+            lacks: Layers::default().with(Layer::NoCapabilities),
+            landlock_abi: 7,
+        },
     }
 }
 

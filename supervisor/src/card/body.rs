@@ -46,8 +46,12 @@ impl Abilities {
 /// What the worker enforces, for the extended card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforced {
-    /// Layers of confinement.
+    /// Layers of confinement of a job.
     pub report: Report,
+    /// Those of the worker itself.
+    pub worker: Report,
+    /// Those of the supervisor itself.
+    pub supervisor: Report,
     /// Bounds of a job.
     pub limits: JobLimits,
     /// Jobs at once.
@@ -173,11 +177,13 @@ fn enforcement(enforced: &Enforced) -> Value {
         |layers: musegate_protocol::message::Layers| layers.iter().map(|layer| layer.word()).collect::<Vec<_>>();
     json!({
         "uri": ENFORCEMENT,
-        "description": "What holds a job on this machine. For reading only.",
+        "description": "What holds a job, the worker and the supervisor on this machine. For reading only.",
         "required": false,
         "params": {
             "holds": words(enforced.report.holds),
             "lacks": words(enforced.report.lacks),
+            "worker": {"holds": words(enforced.worker.holds), "lacks": words(enforced.worker.lacks)},
+            "supervisor": {"holds": words(enforced.supervisor.holds), "lacks": words(enforced.supervisor.lacks)},
             "backend": enforced.backend,
             "slots": enforced.slots,
             "jobSeconds": enforced.limits.wall_seconds,

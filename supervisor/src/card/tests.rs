@@ -202,10 +202,14 @@ fn the_extended_card_shows_a_callers_skills_and_what_is_enforced() {
         serde_json::from_slice(&cards.extended(Form::Strict, "localhost:8181", &caller)).unwrap()
     };
     assert_eq!(extended(&cards)["capabilities"]["extensions"].as_array().unwrap().len(), 1, "the worker is away");
-    cards.set_enforced(Some(Enforced { report, limits, slots: 1, backend: "muse".to_owned() }));
+    let worker = Report { holds: Layers::default().with(Layer::LandlockFiles), ..Report::default() };
+    let supervisor = Report { lacks: Layers::default().with(Layer::LandlockTcp), ..Report::default() };
+    cards.set_enforced(Some(Enforced { report, worker, supervisor, limits, slots: 1, backend: "muse".to_owned() }));
     let card = extended(&cards);
     let enforcement = &card["capabilities"]["extensions"][1]["params"];
     assert_eq!((&enforcement["holds"][0], &enforcement["lacks"][0]), (&"seccomp".into(), &"seatbelt".into()));
+    assert_eq!(enforcement["worker"]["holds"][0], "landlock-files");
+    assert_eq!(enforcement["supervisor"]["lacks"][0], "landlock-tcp");
     assert_eq!(card["skills"].as_array().unwrap().len(), 1);
     assert_eq!(card["skills"][0]["id"], "write");
     assert!(no_null(&card));

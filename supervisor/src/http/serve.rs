@@ -207,6 +207,8 @@ impl Serve {
             }
             self.rooms.cards.set_enforced(there.map(|there| Enforced {
                 report: there.report,
+                worker: there.own,
+                supervisor: self.rooms.walls,
                 limits: there.limits,
                 slots: there.slots,
                 backend: there.backend.to_string(),

@@ -222,6 +222,7 @@ pub(crate) fn ack() -> HelloAck {
         backend_version: Text::cut("0"),
         limits: JobLimits { wall_seconds: 60, output_bytes: 1 << 20, files: 4, file_bytes: 1 << 20 },
         report: Report::default(),
+        own: Report::default(),
     }
 }
 

@@ -53,8 +53,7 @@ pub(super) fn model(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn layer(text: &str) -> Result<Layer, String> {
-    let known = Layer::ALL.into_iter().find(|layer| layer.word() == text);
-    known.ok_or_else(|| {
+    Layer::of_word(text).ok_or_else(|| {
         let words = Layer::ALL.map(Layer::word).join(", ");
         format!("is no layer; these are: {words}")
     })

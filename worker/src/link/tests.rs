@@ -42,6 +42,7 @@ fn open(job: u64) -> (Arc<Link>, JobLine) {
         backend_version: Text::default(),
         limits: JobLimits { wall_seconds: 0, output_bytes: 0, files: 0, file_bytes: 0 },
         report: Report::default(),
+        own: Report::default(),
     };
     link.send(&FromWorker::HelloAck(Box::new(ack))).unwrap();
     let line = join(&link, job);

@@ -14,7 +14,7 @@ pub use channel::Jail;
 pub use group::{Exit, Group, Reaped, Tree};
 pub use jail::jail_main;
 
-use musegate_protocol::message::Layer;
+use musegate_protocol::message::{Layer, losses};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -125,12 +125,8 @@ pub enum JailError {
         error: io::Error,
     },
     /// This machine lacks layers that the settings require.
-    #[error("this machine lacks {}; see docs/confinement.md, or name them in confinement.allow_weak", words(.0))]
+    #[error("this machine lacks {}; see docs/confinement.md, or name them in confinement.allow_weak", losses(.0))]
     Weak(Vec<Layer>),
-}
-
-fn words(layers: &[Layer]) -> String {
-    layers.iter().map(|layer| layer.word()).collect::<Vec<_>>().join(", ")
 }
 
 /// Why a program was not started. Nothing of it runs.

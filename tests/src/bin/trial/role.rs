@@ -49,8 +49,12 @@ pub(crate) fn supervisor(folder: &Path, last_words: &str) {
     say("control-spawn", command.status());
     say("control-socket", TcpListener::bind("127.0.0.1:0"));
 
-    let options =
-        supervisor::Options { write: vec![mine.clone()], read: vec![read.clone()], worker_socket: unix.clone() };
+    let options = supervisor::Options {
+        write: vec![mine.clone()],
+        read: vec![read.clone()],
+        connect: vec![unix.clone()],
+        ..supervisor::Options::default()
+    };
     let walls = supervisor::lock_down_before_runtime(&options).unwrap();
     say("before-read-secret", fs::read(&secret));
     say("before-bind", TcpListener::bind("127.0.0.1:0"));
@@ -109,6 +113,7 @@ pub(crate) fn worker(jail: &str, folder: &Path) {
         read: vec![read.clone()],
         exec: vec![jail.into(), attack::exe()],
         job: muse::Options::default(),
+        ..worker::Options::default()
     };
     say_walls(&worker::lock_down(&options).unwrap());
     say("read", fs::read(&read));

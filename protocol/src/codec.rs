@@ -4,9 +4,10 @@
 //! Promises: the length is compared with the limit of its direction, and with the limit of its variant, before a byte of
 //! the message is waited for or allocated; bincode counts against the same limit; bytes left over are an error; each
 //! message has exactly one encoding. Nothing else in the tree names bincode, except for `bounded.rs` and the derives of
-//! `message.rs`; why bincode 2.0.1 and only its native derive: docs/decisions/0001-bincode.md.
+//! `message.rs` and `push/mod.rs`; why bincode 2.0.1 and only its native derive: docs/decisions/0001-bincode.md.
 
 use crate::message::{FromWorker, MAX_FROM_WORKER, MAX_TO_WORKER, ToWorker};
+use crate::push::{FromPusher, MAX_FROM_PUSHER, MAX_TO_PUSHER, ToPusher};
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian};
 use bincode::enc::write::Writer;
 use bincode::error::{DecodeError, EncodeError};
@@ -114,6 +115,8 @@ macro_rules! wire {
 }
 wire!(ToWorker, MAX_TO_WORKER, |tag| if tag == START { MAX_TO_WORKER } else { MAX_CONTROL });
 wire!(FromWorker, MAX_FROM_WORKER, |_| MAX_FROM_WORKER);
+wire!(ToPusher, MAX_TO_PUSHER, |_| MAX_TO_PUSHER);
+wire!(FromPusher, MAX_FROM_PUSHER, |_| MAX_FROM_PUSHER);
 
 /// Frames of both directions, seen from one end.
 #[derive(Debug)]
@@ -128,6 +131,10 @@ pub struct Codec<In, Out> {
 pub type WorkerCodec = Codec<ToWorker, FromWorker>;
 /// The supervisor's end.
 pub type SupervisorCodec = Codec<FromWorker, ToWorker>;
+/// The pusher's end.
+pub type PusherCodec = Codec<ToPusher, FromPusher>;
+/// The supervisor's end of the same.
+pub type PusherEnd = Codec<FromPusher, ToPusher>;
 
 impl<In: Wire, Out: Wire> Default for Codec<In, Out> {
     fn default() -> Self {

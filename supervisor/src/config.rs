@@ -7,12 +7,14 @@
 mod agent;
 mod keep;
 mod listen;
+mod push;
 #[cfg(test)]
 mod tests;
 
 pub use agent::{Agent, CardAccess, CardForm, Skill};
 pub use keep::{Audit, Jobs, OnFull, Tasks, Unicode, WorkerLink};
 pub use listen::Listen;
+pub use push::Push;
 
 use crate::walls::Confinement;
 use musegate_settings::{Declared, Problems, Settings};
@@ -47,6 +49,8 @@ pub struct Config {
     pub unicode: Unicode,
     /// Where an operator is told how things stand.
     pub operator: PathBuf,
+    /// Push notifications.
+    pub push: Push,
     /// The audit trail.
     pub audit: Audit,
     /// Logs.
@@ -111,6 +115,7 @@ impl Config {
             tasks: Tasks::read(settings),
             unicode: keep::read_unicode(settings),
             operator: read_operator(settings, &folder),
+            push: Push::read(settings, &folder),
             audit: Audit::read(settings, &folder),
             log: keep::read_log(settings),
             confinement: Confinement::read(settings),

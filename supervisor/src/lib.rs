@@ -16,6 +16,7 @@ pub mod http;
 pub mod link;
 pub mod notify;
 pub mod operator;
+pub mod push;
 pub mod refusal;
 pub mod rooms;
 pub mod sanitize;

@@ -5,6 +5,7 @@ use crate::audit::{Audit, AuditError};
 use crate::card::{Abilities, Cards};
 use crate::config::Config;
 use crate::http::guard::Guard;
+use crate::push::{Pushes, SecretError};
 use musegate_protocol::message::Report;
 use musegate_settings::Problems;
 use std::net::{IpAddr, SocketAddr};
@@ -19,6 +20,9 @@ pub enum OpenError {
     /// The audit trail.
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// What notifications are signed with.
+    #[error("push: {0}")]
+    Push(#[from] SecretError),
 }
 
 /// The rooms before the dialects. Clones share them.
@@ -34,6 +38,8 @@ pub struct Rooms {
     pub audit: Audit,
     /// Cards.
     pub cards: Arc<Cards>,
+    /// Webhooks, where they are switched on.
+    pub pushes: Option<Pushes>,
     /// What holds this process; nothing until its start has seen to it.
     pub walls: Report,
 }
@@ -46,9 +52,11 @@ impl Rooms {
     pub fn open(config: Config, bound: &[SocketAddr], abilities: Abilities) -> Result<Self, OpenError> {
         let admission = Arc::new(Admission::new(&config)?);
         let audit = Audit::open(&config.audit)?;
+        let pushes = if config.push.enabled { Some(Pushes::open(&config.push)?) } else { None };
+        let abilities = Abilities { push: config.push.enabled, ..abilities };
         let cards = Arc::new(Cards::new(&config, bound, abilities));
         let ips: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
         let guard = Arc::new(Guard::new(&ips, cards.urls(), &config.listen.hosts, &config.listen.origins));
-        Ok(Self { config: Arc::new(config), guard, admission, audit, cards, walls: Report::default() })
+        Ok(Self { config: Arc::new(config), guard, admission, audit, cards, pushes, walls: Report::default() })
     }
 }

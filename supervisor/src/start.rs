@@ -69,7 +69,7 @@ impl StartError {
     const fn exit(&self) -> u8 {
         match self {
             Self::Problems(_) | Self::Open(OpenError::Callers(_)) => CONFIG,
-            Self::Open(OpenError::Audit(_)) => IO,
+            Self::Open(OpenError::Audit(_) | OpenError::Push(_)) => IO,
             Self::Bind(_) | Self::Walls(WallsError::Weak(_)) => UNAVAILABLE,
             Self::Root => PERMISSION,
             Self::System(_) | Self::Walls(WallsError::Io(_)) => SYSTEM,
@@ -172,6 +172,7 @@ async fn run(open: Open, notify: &Notify, shutdown: impl Future<Output = ()>) ->
         () = tell(operator, &status, &rooms, &bound) => {}
         () = notify.keep_watchdog() => {}
     }
+    note_pushes(&rooms);
     rooms.audit.end();
     Ok(())
 }
@@ -241,9 +242,16 @@ async fn asked(hangup: &mut Signal) {
     }
 }
 
+fn note_pushes(rooms: &Rooms) {
+    if let Some(pushes) = &rooms.pushes {
+        rooms.audit.pushes(&pushes.take_counts());
+    }
+}
+
 async fn flush(rooms: &Rooms) {
     loop {
         tokio::time::sleep(FLUSH).await;
+        note_pushes(rooms);
         rooms.audit.flush();
     }
 }

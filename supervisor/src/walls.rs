@@ -1,7 +1,7 @@
 //! The walls around the supervisor itself: what it locks itself into before it hears of a request.
 //!
-//! Promises: from then on it can serve, append to its audit trail, read its callers again, and connect to its worker, and
-//! no more; a system call beyond its list ends it; what holds is what was tried, and a layer that this machine lacks
+//! Promises: from then on it can serve, append to its audit trail, read its callers again, connect to its worker and,
+//! where push is on, to its pusher, and no more; a system call beyond its list ends it; what holds is what was tried, and a layer that this machine lacks
 //! ends the start unless the settings excuse it. Refuses to know requests.
 
 use crate::config::Config;
@@ -87,11 +87,12 @@ pub(crate) fn say(report: &Report) {
 fn options(config: &Config) -> Options {
     // A changed file of callers is another file under the same name, also where that name is a link.
     let real = config.callers.file.canonicalize().ok();
+    let pusher = config.push.enabled.then_some(&config.push.socket);
     Options {
         write: vec![folder(&config.audit.file)],
         read: [folder(&config.callers.file)].into_iter().chain(real.as_deref().map(folder)).collect(),
         own_sockets: vec![absolute(&config.operator)],
-        connect: vec![absolute(&config.worker.socket)],
+        connect: [&config.worker.socket].into_iter().chain(pusher).map(|path| absolute(path)).collect(),
     }
 }
 

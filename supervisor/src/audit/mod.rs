@@ -83,6 +83,8 @@ struct Note<'a> {
     torn_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusals: Option<&'a BTreeMap<&'static str, u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushes: Option<&'a BTreeMap<&'static str, u64>>,
 }
 
 impl Audit {
@@ -128,6 +130,13 @@ impl Audit {
     /// Counts a refusal of somebody who was not admitted. The counts are written in sum by [`Audit::flush`].
     pub fn count(&self, refusal: &Refusal) {
         *self.inner().tally.entry(refusal.row().word).or_default() += 1;
+    }
+
+    /// Writes what became of push notifications since the last time, by words.
+    pub fn pushes(&self, counts: &BTreeMap<&'static str, u64>) {
+        if !counts.is_empty() {
+            self.write(&Note { kind: "pushes", pushes: Some(counts), ..Note::new() });
+        }
     }
 
     /// Writes counts and whatever waits. To be called now and then, so that a quiet time does not hold them back.
@@ -220,6 +229,7 @@ impl Note<'_> {
             previous: None,
             torn_bytes: None,
             refusals: None,
+            pushes: None,
         }
     }
 }

@@ -7,6 +7,7 @@ mod early;
 pub mod guard;
 mod life;
 pub mod listen;
+mod push;
 pub mod reply;
 pub mod router;
 mod send;

@@ -37,7 +37,7 @@ struct Wish {
 impl Walk {
     pub(super) async fn send(
         &mut self,
-        send: SendMessage,
+        mut send: SendMessage,
         stream: bool,
         after: Option<Cursor>,
     ) -> Result<Answer, Refusal> {
@@ -50,9 +50,15 @@ impl Walk {
         let serve = self.serve.clone();
         let skill = serve.skills.pick(&send.message, &self.caller().grant)?;
         self.can_answer(&send, skill)?;
+        let webhook = send.push.take().map(|push| self.want_push(push, send.message.task_id.as_ref())).transpose()?;
         let right = self.right().await?;
         match self.open(send, skill)? {
-            Opened::New(ticket) => self.begin(ticket, right, wish).await,
+            Opened::New(ticket) => {
+                if let Some(webhook) = webhook {
+                    self.set_push(ticket.id(), webhook)?;
+                }
+                self.begin(ticket, right, wish).await
+            }
             // Between the first look and this one the same message came on another connection.
             Opened::Repeat(seat) => {
                 drop(right);
@@ -114,9 +120,6 @@ impl Walk {
     /// What can be said before anything is taken.
     fn can_answer(&self, send: &SendMessage, skill: Option<&Ready>) -> Result<(), Refusal> {
         let config = &self.serve.rooms.config;
-        if send.push.is_some() {
-            return Err(Refusal::PushNotSupported);
-        }
         let modes = &send.accepted_output_modes;
         let given = skill.map(|ready| &ready.skill.output_modes).filter(|modes| !modes.is_empty());
         let given = given.unwrap_or(&config.agent.output_modes);

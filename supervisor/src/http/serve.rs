@@ -36,8 +36,8 @@ const CANCEL: Duration = Duration::from_secs(20);
 /// Everything that a request needs.
 #[derive(Debug)]
 pub struct Serve {
-    pub(super) rooms: Rooms,
-    pub(super) tasks: Tasks,
+    pub(crate) rooms: Rooms,
+    pub(crate) tasks: Tasks,
     pub(super) link: Link,
     pub(super) skills: Arc<Skills>,
     early: Early,
@@ -192,7 +192,13 @@ impl Background {
     /// Never returns.
     pub async fn run(self) {
         let tasks = self.serve.tasks.clone().tend();
-        tokio::join!(self.connector.run(), tasks, self.serve.follow());
+        let pushes = self.serve.rooms.pushes.clone();
+        let pushing = async {
+            if let Some(pushes) = &pushes {
+                pushes.run().await;
+            }
+        };
+        tokio::join!(self.connector.run(), tasks, self.serve.follow(), pushing);
     }
 }
 

@@ -70,10 +70,10 @@ impl Walk {
             Operation::CancelTask { id } => self.cancel(&id).await,
             Operation::SubscribeToTask { id } => self.subscribe(&id, after),
             Operation::GetExtendedAgentCard => Ok(self.extended_card()),
-            Operation::CreatePushConfig { .. }
-            | Operation::GetPushConfig { .. }
-            | Operation::ListPushConfigs { .. }
-            | Operation::DeletePushConfig { .. } => Err(Refusal::PushNotSupported),
+            Operation::CreatePushConfig { task, config } => self.create_push(&task, config),
+            Operation::GetPushConfig { task, config } => self.get_push(&task, config.as_deref()),
+            Operation::ListPushConfigs { task } => self.list_push(&task),
+            Operation::DeletePushConfig { task, config } => self.delete_push(&task, &config),
         }
     }
 
@@ -116,7 +116,7 @@ impl Walk {
 
     /// Our id of the Task that is asked for. In the early dialect its name is the caller's own; where 0.3 and 0.1 have a
     /// method in common the name decides which of the two is spoken.
-    fn ours(&mut self, id: &TaskId) -> Result<TaskId, Refusal> {
+    pub(super) fn ours(&mut self, id: &TaskId) -> Result<TaskId, Refusal> {
         let named = self.reply.early_id.as_deref().and_then(|name| self.serve.tasks.named(&self.caller().name, name));
         let id = match (self.reply.version, named) {
             (Version::Early, named) => named.ok_or(Refusal::TaskNotFound)?,

@@ -63,7 +63,7 @@ impl Connector {
 }
 
 /// Between 80 and 120 % of it.
-fn jitter(wait: Duration) -> Duration {
+pub(crate) fn jitter(wait: Duration) -> Duration {
     let mut byte = [128];
     let _ = getrandom::fill(&mut byte);
     let percent = 80u32.saturating_add(u32::from(byte.first().copied().unwrap_or(128)) * 40 / 255);

@@ -17,6 +17,7 @@ mod start;
 mod tests;
 
 pub use connect::Connector;
+pub(crate) use connect::jitter;
 use musegate_protocol::bounded::{Blob, FileName, Label, Text};
 use musegate_protocol::message::{CancelReason, HelloAck, JobId, MAX_CHUNK, Outcome, Progress, RefuseReason};
 use outbox::Outbox;
@@ -25,6 +26,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+
+/// Connects to another process of ours, if its socket can be trusted. `uid`: whose it is; none: our own.
+///
+/// # Errors
+/// It cannot be reached, or others could have put it there.
+pub(crate) async fn connect_trusted(
+    socket: &std::path::Path,
+    uid: Option<u32>,
+) -> std::io::Result<tokio::net::UnixStream> {
+    socket::connect(socket, uid).await.map_err(std::io::Error::other)
+}
 
 /// How to reach the worker.
 #[derive(Clone, Debug)]

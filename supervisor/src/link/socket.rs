@@ -17,13 +17,13 @@ use tokio::net::UnixStream;
 pub(super) enum Untrusted {
     #[error("{path}: {error}")]
     Io { path: PathBuf, error: io::Error },
-    #[error("{path} belongs to uid {uid}; it must belong to root, to us or to the worker (uid {worker})")]
+    #[error("{path} belongs to uid {uid}; it must belong to root, to us or to uid {worker}")]
     Owner { path: PathBuf, uid: u32, worker: u32 },
     #[error("{path} can be changed by others; run: chmod go-w {path}")]
     Writable { path: PathBuf },
     #[error("{path} is no socket")]
     NoSocket { path: PathBuf },
-    #[error("uid {uid} listens on {path}, the worker must have uid {worker}")]
+    #[error("uid {uid} listens on {path}, it must be uid {worker}")]
     Peer { path: PathBuf, uid: u32, worker: u32 },
 }
 

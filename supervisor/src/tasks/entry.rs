@@ -7,6 +7,7 @@
 use super::budget::{Budget, Charge};
 use super::ending::Ending;
 use super::flow::Flow;
+use super::hooks::Hook;
 use super::log::Log;
 use super::memory::Exchange;
 use super::readers::Readers;
@@ -48,6 +49,8 @@ pub(super) struct Inner {
     /// The answer as one message, where the agent asked for that.
     pub(super) reply: Option<Arc<Message>>,
     pub(super) metadata: Metadata,
+    /// Webhooks.
+    pub(super) hooks: Vec<Hook>,
     pub(super) turn: Option<Turn>,
     /// What was said in this Task before: it goes on with it whatever the conversation has forgotten.
     pub(super) exchanges: Vec<Exchange>,
@@ -76,6 +79,7 @@ impl Entry {
             artifacts: Vec::new(),
             reply: None,
             metadata: Metadata::default(),
+            hooks: Vec::new(),
             turn: None,
             exchanges: Vec::new(),
             turns: 0,

@@ -15,6 +15,7 @@ mod ending;
 mod entry;
 mod files;
 mod flow;
+mod hooks;
 mod ids;
 mod list;
 mod log;

@@ -24,7 +24,8 @@ use tracing::Instrument;
 /// Most turns of one Task.
 const MAX_TURNS: u32 = 256;
 /// When memory is full of what running Tasks hold.
-const FULL: Refusal = Refusal::Unavailable { retry: Duration::from_secs(10), why: "its memory for tasks is full" };
+pub(super) const FULL: Refusal =
+    Refusal::Unavailable { retry: Duration::from_secs(10), why: "its memory for tasks is full" };
 
 /// A message on its way to become a turn.
 #[derive(Debug)]

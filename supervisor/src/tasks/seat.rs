@@ -155,6 +155,12 @@ impl Subscription {
         &self.place.entry.context
     }
 
+    /// The Task as it stands now.
+    #[must_use]
+    pub fn task(&self) -> Arc<Task> {
+        self.place.entry.task(None)
+    }
+
     /// The next event, and the cursor behind it. `None`: the stream ends.
     pub async fn next(&mut self) -> Option<(Cursor, Event)> {
         poll_fn(|cx| self.poll_next(cx)).await

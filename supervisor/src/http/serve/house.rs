@@ -27,7 +27,7 @@ pub(crate) struct House {
     pub(crate) place: Place,
     pub(crate) serve: Arc<Serve>,
     pub(crate) address: SocketAddr,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
     tokens: Vec<(String, String)>,
 }
 
@@ -159,6 +159,15 @@ impl Client {
         let status = response.status().as_u16();
         let bytes = soon(response.into_body().collect()).await.unwrap().to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    /// A request of a client that names no version.
+    pub(crate) async fn old(&mut self, body: &Value) -> Value {
+        let mut request = self.build(body).body(Full::from(body.to_string())).unwrap();
+        request.headers_mut().remove("a2a-version");
+        let response = self.request(request).await;
+        let bytes = soon(response.into_body().collect()).await.unwrap().to_bytes();
+        serde_json::from_slice(&bytes).unwrap()
     }
 
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {

@@ -3,7 +3,7 @@
 //! Promises: everything that is not a plain public unicast address stands in [`ROWS`], with its reason; an IPv6 address
 //! that stands for an IPv4 one is refused as such, whatever it stands for. Refuses to know names.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A block of addresses that no notification goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use super::MAX_URL;
 use super::address::{self, LOOPBACK};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where notifications may go, as the operator says it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -162,6 +162,7 @@ fn the_page_has_the_limits_of_the_code() {
         ("MAX_JOBS", MAX_JOBS),
         ("MAX_TURNS", MAX_TURNS),
         ("MAX_PARTS", MAX_PARTS),
+        ("MAX_STRUCTURED", MAX_STRUCTURED),
         ("MAX_PINGS", MAX_PINGS),
     ];
     for (name, value) in limits {

@@ -6,8 +6,8 @@
 
 use super::MAX_URL;
 use super::address::{self, LOOPBACK};
-use std::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt;
 
 /// Where notifications may go, as the operator says it.
 #[derive(Clone, Debug, PartialEq, Eq)]

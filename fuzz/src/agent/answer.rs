@@ -16,7 +16,7 @@ static RULES: LazyLock<Arc<Rules>> = LazyLock::new(|| {
 pub(crate) fn answer(input: &[u8]) {
     let Some(([how, most], rest)) = input.split_first_chunk::<2>() else { return };
     let Some((whole, pieces)) = text_pieces(rest) else { return };
-    let mut answer = Answer::new(RULES.clone(), LIMIT);
+    let mut answer = Answer::new(RULES.clone(), LIMIT, false);
     let mut sent = Sent::default();
     for (at, piece) in pieces.iter().enumerate() {
         if answer.delta(piece).is_err() {

@@ -1,4 +1,4 @@
-//! The profile of the supervisor, which the network can reach: no program, no new process, no Internet socket of its own
+//! The profile of the supervisor, which the network can reach: no program, no new process or thread, no Internet socket of its own
 //! making, no file but its log and its configuration.
 //!
 //! Promises: after both steps the process can do what the two lists below say, and nothing else; a call beyond them ends
@@ -74,7 +74,7 @@ mod linux {
     use super::{Beyond, Options};
     use crate::landlock::Access::{Connect, Open, Read, Remove, Use, Write};
     use crate::landlock::{Domain, PathRule, abi};
-    use crate::seccomp::Answer::{Allow, Unknown};
+    use crate::seccomp::Answer::Allow;
     use crate::seccomp::If::{Bits, Is};
     use crate::seccomp::{CallRule, Filters, Otherwise, always, when};
     use crate::walls::{self, Walls};
@@ -98,13 +98,9 @@ mod linux {
     ];
 
     const EXEC: u32 = libc::PROT_EXEC.cast_unsigned();
-    const THREAD: u32 = libc::CLONE_THREAD.cast_unsigned();
     const UNIX: u32 = libc::AF_UNIX.cast_unsigned();
-    const SET_NAME: u32 = libc::PR_SET_NAME.cast_unsigned();
     const NAME_MEMORY: u32 = libc::PR_SET_VMA.cast_unsigned();
-    const NONBLOCK: u32 = 0x5421;
     const GET_FD: u32 = libc::F_GETFD.cast_unsigned();
-    const SET_FD: u32 = libc::F_SETFD.cast_unsigned();
     const GET_FLAGS: u32 = libc::F_GETFL.cast_unsigned();
     const SET_FLAGS: u32 = libc::F_SETFL.cast_unsigned();
     const DUPLICATE: u32 = libc::F_DUPFD_CLOEXEC.cast_unsigned();
@@ -115,12 +111,9 @@ mod linux {
         // connections
         always("read", libc::SYS_read, Allow, "data"),
         always("write", libc::SYS_write, Allow, "data"),
-        always("readv", libc::SYS_readv, Allow, "data"),
         always("writev", libc::SYS_writev, Allow, "data"),
         always("recvfrom", libc::SYS_recvfrom, Allow, "data"),
         always("sendto", libc::SYS_sendto, Allow, "data"),
-        always("recvmsg", libc::SYS_recvmsg, Allow, "data"),
-        always("sendmsg", libc::SYS_sendmsg, Allow, "data"),
         always("accept4", libc::SYS_accept4, Allow, "new callers, on the sockets bound before"),
         when("socket", libc::SYS_socket, &[&[Is(0, UNIX)]], Allow, "to the worker; no Internet socket can be made"),
         always("connect", libc::SYS_connect, Allow, "to the worker"),
@@ -128,18 +121,12 @@ mod linux {
         always("shutdown", libc::SYS_shutdown, Allow, "ends"),
         always("getsockopt", libc::SYS_getsockopt, Allow, "errors, and who the other end is"),
         always("setsockopt", libc::SYS_setsockopt, Allow, "no delay"),
-        always("getsockname", libc::SYS_getsockname, Allow, "its own address"),
-        always("getpeername", libc::SYS_getpeername, Allow, "the caller's"),
-        always("epoll_wait", libc::SYS_epoll_pwait, Allow, "waiting"),
+        always("epoll_pwait", libc::SYS_epoll_pwait, Allow, "waiting"),
         #[cfg(target_arch = "x86_64")]
         always("epoll_wait", libc::SYS_epoll_wait, Allow, "waiting"),
         always("epoll_ctl", libc::SYS_epoll_ctl, Allow, "waiting"),
-        #[cfg(target_arch = "x86_64")]
-        always("poll", libc::SYS_poll, Allow, "waiting for one descriptor"),
-        always("ppoll", libc::SYS_ppoll, Allow, "the same"),
-        when("ioctl", libc::SYS_ioctl, &[&[Is(1, NONBLOCK)]], Allow, "sockets that do not block"),
-        when("fcntl", libc::SYS_fcntl, &[&[Is(1, GET_FD)], &[Is(1, SET_FD)], &[Is(1, GET_FLAGS)], &[Is(1, SET_FLAGS)], &[Is(1, DUPLICATE)]], Allow,
-            "the same, and copies of descriptors"),
+        when("fcntl", libc::SYS_fcntl, &[&[Is(1, GET_FD)], &[Is(1, GET_FLAGS)], &[Is(1, SET_FLAGS)], &[Is(1, DUPLICATE)]], Allow,
+            "sockets that do not block, copies of descriptors"),
         // files, which Landlock bounds
         always("openat", libc::SYS_openat, Allow, "audit log, configuration"),
         always("statx", libc::SYS_statx, Allow, "owner, mode, size, change"),
@@ -149,11 +136,8 @@ mod linux {
         #[cfg(target_arch = "x86_64")]
         always("readlink", libc::SYS_readlink, Allow, "the same"),
         always("getcwd", libc::SYS_getcwd, Allow, "where settings name a path from here"),
-        always("lseek", libc::SYS_lseek, Allow, "the end of the log"),
         always("fdatasync", libc::SYS_fdatasync, Allow, "what is written stays written"),
-        always("fsync", libc::SYS_fsync, Allow, "the same"),
         always("ftruncate", libc::SYS_ftruncate, Allow, "a torn last line"),
-        always("flock", libc::SYS_flock, Allow, "one writer of the log"),
         always("renameat", libc::SYS_renameat, Allow, "the log is rotated"),
         always("renameat2", libc::SYS_renameat2, Allow, "the same"),
         #[cfg(target_arch = "x86_64")]
@@ -169,36 +153,22 @@ mod linux {
         always("mremap", libc::SYS_mremap, Allow, "memory"),
         always("madvise", libc::SYS_madvise, Allow, "memory"),
         always("brk", libc::SYS_brk, Allow, "memory"),
-        // threads and time
+        // time; there is no way to a second thread
         always("futex", libc::SYS_futex, Allow, "locks"),
-        when("clone", libc::SYS_clone, &[&[Bits(0, THREAD, THREAD)]], Allow, "threads, never processes"),
-        always("clone3", libc::SYS_clone3, Allow, "answered ENOSYS by the filter before this one"),
-        always("clone3", libc::SYS_clone3, Unknown, "its flags lie in memory, where no filter can read them; the library falls back to clone"),
-        always("set_robust_list", libc::SYS_set_robust_list, Allow, "each new thread"),
-        always("rseq", libc::SYS_rseq, Allow, "each new thread"),
-        always("sched_getaffinity", libc::SYS_sched_getaffinity, Allow, "how many processors"),
-        always("sched_yield", libc::SYS_sched_yield, Allow, "threads"),
-        when("prctl", libc::SYS_prctl, &[&[Is(0, SET_NAME)], &[Is(0, NAME_MEMORY)]], Allow, "names of threads and of memory"),
+        when("prctl", libc::SYS_prctl, &[&[Is(0, NAME_MEMORY)]], Allow, "names of memory"),
         always("clock_gettime", libc::SYS_clock_gettime, Allow, "time, where it is not read without a call"),
-        always("clock_nanosleep", libc::SYS_clock_nanosleep, Allow, "time"),
-        always("nanosleep", libc::SYS_nanosleep, Allow, "time"),
         always("restart_syscall", libc::SYS_restart_syscall, Allow, "a sleep goes on after a signal"),
         always("getrandom", libc::SYS_getrandom, Allow, "ids"),
         always("getpid", libc::SYS_getpid, Allow, "itself"),
         always("gettid", libc::SYS_gettid, Allow, "itself"),
-        always("getuid", libc::SYS_getuid, Allow, "itself"),
         always("geteuid", libc::SYS_geteuid, Allow, "itself"),
-        always("getegid", libc::SYS_getegid, Allow, "itself"),
-        always("getrusage", libc::SYS_getrusage, Allow, "its own use, for the metrics"),
         always("prlimit64", libc::SYS_prlimit64, Allow, "its own limits; raising one needs a capability, another process is out of reach"),
-        always("sysinfo", libc::SYS_sysinfo, Allow, "the allocator asks"),
         // signals and the end
         always("rt_sigaction", libc::SYS_rt_sigaction, Allow, "signals"),
         always("rt_sigprocmask", libc::SYS_rt_sigprocmask, Allow, "signals"),
         always("rt_sigreturn", libc::SYS_rt_sigreturn, Allow, "signals"),
-        always("sigaltstack", libc::SYS_sigaltstack, Allow, "each new thread"),
+        always("sigaltstack", libc::SYS_sigaltstack, Allow, "the end of a thread"),
         always("tgkill", libc::SYS_tgkill, Allow, "abort; Landlock keeps it inside"),
-        always("exit", libc::SYS_exit, Allow, "threads end"),
         always("exit_group", libc::SYS_exit_group, Allow, "the end"),
     ];
 

@@ -50,6 +50,7 @@ impl Notify {
 
 fn connect(name: &OsString) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?; // a manager that does not listen holds nobody up
     #[cfg(target_os = "linux")]
     if let Some(hidden) = name.as_encoded_bytes().strip_prefix(b"@") {
         use std::os::linux::net::SocketAddrExt;

@@ -8,4 +8,6 @@
 )]
 
 pub mod pair_bench;
+#[cfg(target_os = "linux")]
+pub mod recorder;
 pub mod worker_bench;

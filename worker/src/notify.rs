@@ -63,7 +63,7 @@ impl Manager {
 
     fn say(&self, what: &str) {
         if let Some((socket, address)) = &self.to {
-            let _ = sendto(socket.as_raw_fd(), what.as_bytes(), address, MsgFlags::empty());
+            let _ = sendto(socket.as_raw_fd(), what.as_bytes(), address, MsgFlags::MSG_DONTWAIT);
         }
     }
 }

@@ -40,6 +40,7 @@ fn lay_out(folder: &Path) -> (PathBuf, PathBuf, PathBuf) {
 pub(crate) fn supervisor(folder: &Path, last_words: &str) {
     let (mine, read, secret) = lay_out(folder);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     let unix = folder.join("worker.sock");
     let worker = UnixListener::bind(&unix).unwrap();
@@ -72,13 +73,11 @@ pub(crate) fn supervisor(folder: &Path, last_words: &str) {
     say("write", fs::write(mine.join("audit"), "x"));
     say("rename", fs::rename(mine.join("audit"), mine.join("audit.1")));
     runtime.block_on(serve(listener, caller, worker, &unix));
-    let elsewhere = secret.clone();
-    let read = runtime.block_on(async { tokio::task::spawn_blocking(move || fs::read(elsewhere)).await.unwrap() });
-    say("thread-read-secret", read);
     say("read-secret", fs::read(&secret));
     say("write-elsewhere", fs::write(folder.join("new"), "x"));
     io::stdout().flush().unwrap();
     say("socket", TcpListener::bind("127.0.0.1:0"));
+    say("thread", std::thread::Builder::new().spawn(|| ()));
     say("spawn", command.status());
     say("signal", kill(Pid::from_raw(1), None).map_err(io::Error::from));
     say("dumpable", nix::sys::prctl::set_dumpable(true).map_err(io::Error::from));
@@ -86,7 +85,6 @@ pub(crate) fn supervisor(folder: &Path, last_words: &str) {
 
 /// A caller is answered after the worker was asked.
 async fn serve(listener: TcpListener, mut caller: TcpStream, worker: UnixListener, unix: &Path) {
-    listener.set_nonblocking(true).unwrap();
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let (mut accepted, _) = listener.accept().await.unwrap();
     let mut asked = tokio::net::UnixStream::connect(unix).await.unwrap();

@@ -49,6 +49,7 @@ impl Recorder {
         let (says, hears) = channel();
         let thread = std::thread::spawn(move || {
             // Only the thread that traces may ask.
+            #[expect(clippy::zombie_processes, reason = "`watch` waits for it, as its tracer")]
             let child = command.spawn().expect("a process");
             let pid = Pid::from_raw(child.id().try_into().expect("a pid"));
             says.send(pid.as_raw()).expect("somebody waits");

@@ -33,6 +33,9 @@ pub enum Command {
     /// Add, list, revoke or rotate the tokens of callers
     #[command(subcommand)]
     Token(Token),
+    /// Make a key for cards, sign a card, verify one
+    #[command(subcommand, after_help = CARD_EXITS)]
+    Card(Card),
     /// Check both configurations: every problem at once, exit status 78 if there is one
     Check(Json),
     /// Verify or show the audit trail
@@ -59,6 +62,60 @@ pub enum Command {
 const EXITS: &str = "Exit status: 0 completed · 10 failed · 11 canceled · 12 rejected · 13 input required · \
 14 authorization required · 15 not over yet · 20 JSON-RPC error · 30 HTTP 401 or 403 · 31 HTTP 429 or 503 (retry later) · \
 32 other HTTP error · 33 no connection · 34 not A2A · 64 usage · 66 no message · 78 configuration";
+
+const CARD_EXITS: &str = "Exit status: 0 in order · 1 not signed, or no signature is right · 30 HTTP 401 or 403 · \
+31 HTTP 429 or 503 · 32 other HTTP error · 33 no connection · 64 usage · 65 not a card that everybody reads alike · \
+73 the file exists · 74 a file cannot be read · 78 a key that cannot be used, or that others can read";
+
+/// `card`
+#[derive(Debug, Subcommand)]
+pub enum Card {
+    /// Make a private key in a new file (mode 0600) and print its public half as a JSON Web Key Set
+    Key {
+        /// The file
+        file: PathBuf,
+        /// What it signs with
+        #[arg(long, value_enum, default_value_t = Algorithm::Es256)]
+        algorithm: Algorithm,
+        /// Make nothing: print the public half of the key that is in the file
+        #[arg(long)]
+        show: bool,
+    },
+    /// Print a card with signatures added
+    Sign {
+        /// File with the private key
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Where the public half is published; said in the signatures
+        #[arg(long, value_name = "URL")]
+        keys_url: Option<String>,
+        /// The card: a file, or - for stdin
+        card: String,
+    },
+    /// Verify that a card is as somebody signed it whose key you have
+    Verify {
+        /// File with the public key, or a set of them
+        #[arg(long, value_name = "FILE")]
+        key: PathBuf,
+        /// Only over the form of the specification, not over that of the official SDKs, in which nothing empty counts
+        #[arg(long)]
+        specified: bool,
+        /// The card: a file, a URL, or - for stdin
+        card: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What a key signs with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Algorithm {
+    /// ECDSA with P-256 and SHA-256; every client can verify it
+    Es256,
+    /// Ed25519
+    Eddsa,
+}
 
 /// `demo`
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ use crate::paths::Folders;
 use musegate_settings::private::{self, Rule};
 use musegate_settings::{Problem, Problems};
 use musegate_supervisor::admission::Callers;
+use musegate_supervisor::card::Signer;
 use serde_json::json;
 use std::path::Path;
 
@@ -38,6 +39,9 @@ pub(crate) fn all(folders: &Folders) -> Vec<Problem> {
         None => folders.config.join("callers.toml"),
     };
     if let Err(Problems(more)) = Callers::load(&callers) {
+        problems.extend(more);
+    }
+    if let Some(Err(Problems(more))) = supervisor.as_ref().map(|config| Signer::open(&config.agent)) {
         problems.extend(more);
     }
     let agents_file = folders.config.join("agents.toml");

@@ -7,6 +7,7 @@
 
 pub mod args;
 mod audit;
+mod card;
 mod check;
 pub mod client;
 mod demo;
@@ -96,6 +97,7 @@ fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Demo(args) => wait_for(demo::run(&args)),
         Command::Up(args) => wait_for(up::run(&args, &folders)),
+        Command::Card(args) => wait_for(card::run(&args)),
         Command::Token(args) => token::run(&args, &folders),
         Command::Check(args) => check::run(args.json, &folders),
         Command::Audit(args) => audit::run(&args, &folders),

@@ -107,7 +107,7 @@ impl Config {
         Self {
             allow_root,
             listen: Listen::read(settings),
-            agent: Agent::read(settings),
+            agent: Agent::read(settings, &folder),
             skills: Skill::read_all(settings),
             callers: Callers::read(settings, &folder),
             jobs: Jobs::read(settings),

@@ -2,7 +2,7 @@
 
 use crate::admission::Admission;
 use crate::audit::{Audit, AuditError};
-use crate::card::{Abilities, Cards};
+use crate::card::{Abilities, Cards, Signer};
 use crate::config::Config;
 use crate::http::guard::Guard;
 use crate::push::{Pushes, SecretError};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Why the supervisor does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file of callers.
+    /// The file of callers, or that of the key of cards.
     #[error(transparent)]
     Callers(#[from] Problems),
     /// The audit trail.
@@ -54,7 +54,8 @@ impl Rooms {
         let audit = Audit::open(&config.audit)?;
         let pushes = if config.push.enabled { Some(Pushes::open(&config.push)?) } else { None };
         let abilities = Abilities { push: config.push.enabled, ..abilities };
-        let cards = Arc::new(Cards::new(&config, bound, abilities));
+        let signer = Signer::open(&config.agent)?;
+        let cards = Arc::new(Cards::new(&config, bound, abilities, signer));
         let ips: Vec<IpAddr> = bound.iter().map(SocketAddr::ip).collect();
         let guard = Arc::new(Guard::new(&ips, cards.urls(), &config.listen.hosts, &config.listen.origins));
         Ok(Self { config: Arc::new(config), guard, admission, audit, cards, pushes, walls: Report::default() })

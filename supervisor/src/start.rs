@@ -2,7 +2,7 @@
 
 use crate::admission;
 use crate::bind::{self, BindError};
-use crate::card::Abilities;
+use crate::card::{Abilities, Signer};
 use crate::config::{Config, MAX_FILE};
 use crate::flags::{self, Order};
 use crate::http::listen;
@@ -101,6 +101,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn check(file: &Path) -> Result<(), StartError> {
     let config = read(file)?;
     admission::Callers::load(&config.callers.file)?;
+    Signer::open(&config.agent)?;
     say(&format!("{}: no problems", file.display()))
 }
 

@@ -84,7 +84,7 @@ pub(super) struct Content<'a> {
     pub(super) enforced: Option<&'a Enforced>,
 }
 
-pub(super) fn write(content: &Content<'_>, form: Form) -> String {
+pub(super) fn write(content: &Content<'_>, form: Form) -> Value {
     let agent = content.agent;
     let mut card = Map::new();
     let mut put = |name: &str, value: Value| drop(card.insert(name.to_owned(), value));
@@ -129,7 +129,7 @@ pub(super) fn write(content: &Content<'_>, form: Form) -> String {
     if form == Form::Legacy {
         put("authentication", json!({ "schemes": ["bearer"] }));
     }
-    Value::Object(card).to_string()
+    Value::Object(card)
 }
 
 fn interfaces(rpc: &str, form: Form) -> Value {

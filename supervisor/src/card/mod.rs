@@ -5,10 +5,14 @@
 //! how a request got here.
 
 mod body;
+pub mod jws;
+mod signer;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its own key file")]
 mod tests;
 
 pub use body::{Abilities, Enforced, Form};
+pub use signer::Signer;
 
 use crate::admission::Caller;
 use crate::config::{Agent, CardAccess, CardForm, Config, Skill};
@@ -46,6 +50,7 @@ pub struct Cards {
     skills: Vec<Skill>,
     urls: Vec<PublicUrl>,
     abilities: Abilities,
+    signer: Option<Signer>,
     ready: Vec<Ready>,
     enforced: RwLock<Option<Arc<Enforced>>>,
 }
@@ -60,9 +65,9 @@ struct Ready {
 }
 
 impl Cards {
-    /// `bound`: the addresses we listen on, which name us when the settings do not.
+    /// `bound`: the addresses we listen on, which name us when the settings do not. `signer`: signs every card.
     #[must_use]
-    pub fn new(config: &Config, bound: &[SocketAddr], abilities: Abilities) -> Self {
+    pub fn new(config: &Config, bound: &[SocketAddr], abilities: Abilities, signer: Option<Signer>) -> Self {
         let urls =
             if config.listen.public_urls.is_empty() { own_urls(bound) } else { config.listen.public_urls.clone() };
         let mut cards = Self {
@@ -70,6 +75,7 @@ impl Cards {
             skills: config.skills.clone(),
             urls,
             abilities,
+            signer,
             ready: Vec::new(),
             enforced: RwLock::new(None),
         };
@@ -78,7 +84,7 @@ impl Cards {
             for form in Form::ALL {
                 for full in [false, true] {
                     let content = Content { full, ..cards.content(url) };
-                    let body = Bytes::from(body::write(&content, form));
+                    let body = cards.body(&content, form);
                     let public = !full || cards.agent.card == CardAccess::Public;
                     let headers = headers(&body, public, cards.agent.card_max_age, modified);
                     cards.ready.push(Ready { form, full, body, headers });
@@ -131,7 +137,15 @@ impl Cards {
             enforced: enforced.as_deref(),
             ..self.content(url)
         };
-        Bytes::from(body::write(&content, form))
+        self.body(&content, form)
+    }
+
+    fn body(&self, content: &Content<'_>, form: Form) -> Bytes {
+        let mut card = body::write(content, form);
+        if let Some(signer) = &self.signer {
+            signer.sign(&mut card);
+        }
+        Bytes::from(card.to_string())
     }
 
     /// What the worker said that it enforces; none while it is away.

@@ -12,7 +12,7 @@ const ABILITIES: Abilities = Abilities { streaming: true, push: false, extension
 
 fn cards(more: &str) -> Cards {
     let config = Config::parse(Path::new("/x/supervisor.toml"), &format!("{SETTINGS}{more}")).unwrap();
-    Cards::new(&config, &["127.0.0.1:8181".parse().unwrap()], ABILITIES)
+    Cards::new(&config, &["127.0.0.1:8181".parse().unwrap()], ABILITIES, None)
 }
 
 fn get(cards: &Cards, legacy: bool, headers: &[(HeaderName, &str)], reader: Reader) -> (StatusCode, HeaderMap, Value) {
@@ -127,12 +127,12 @@ fn a_stranger_sees_what_the_setting_says() {
     let (_, headers, card) = get(&minimal, false, &[], Reader::Known);
     assert!(headers[VARY].to_str().unwrap().contains("Authorization") && card["provider"]["organization"] == "Us");
     let config = Config::parse(Path::new("/x/s.toml"), "[agent]\ncard = \"authenticated\"\n").unwrap();
-    let closed = Cards::new(&config, &[], ABILITIES);
+    let closed = Cards::new(&config, &[], ABILITIES, None);
     let refused = closed.well_known(false, &HeaderMap::new(), None, "", Reader::Stranger).unwrap_err();
     assert_eq!(refused, Refusal::Unauthenticated);
     let config =
         Config::parse(Path::new("/x/s.toml"), &SETTINGS.replace("[agent]\n", "[agent]\ncard = \"public\"\n")).unwrap();
-    let open = Cards::new(&config, &["127.0.0.1:1".parse().unwrap()], ABILITIES);
+    let open = Cards::new(&config, &["127.0.0.1:1".parse().unwrap()], ABILITIES, None);
     assert_eq!(skills(&get(&open, false, &[], Reader::Stranger).2), ["review", "write"]);
 }
 
@@ -219,4 +219,38 @@ fn the_extended_card_shows_a_callers_skills_and_what_is_enforced() {
 fn dates_of_headers_are_dates_of_http() {
     assert_eq!(http_date(Duration::from_secs(784_111_777)), "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(http_date(Duration::from_secs(0)), "Thu, 01 Jan 1970 00:00:00 GMT");
+}
+
+#[test]
+fn a_signed_card_verifies_in_every_form_and_says_where_the_key_is() {
+    use jws::{Algorithm, KeySet, SigningKey};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("card.jwk");
+    let settings = "[agent]\ncard_key_file = \"card.jwk\"\ncard_keys_url = \"https://us.example/jwks.json\"\n\
+        description = \"M\u{fc}se\"\n";
+    let config = Config::parse(&folder.path().join("supervisor.toml"), settings).unwrap();
+    assert!(Signer::open(&config.agent).unwrap_err().to_string().contains("card.jwk"), "no such file");
+    for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
+        let key = SigningKey::generate(algorithm).unwrap();
+        std::fs::write(&file, key.private().as_str()).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(Signer::open(&config.agent).unwrap_err().to_string().contains("chmod"), "others can read it");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let signer = Signer::open(&config.agent).unwrap();
+        let cards = Cards::new(&config, &["127.0.0.1:1".parse().unwrap()], ABILITIES, signer);
+        let keys = KeySet::parse(&key.public().to_string()).unwrap();
+        let mut all: Vec<Vec<u8>> = cards.ready.iter().map(|card| card.body.to_vec()).collect();
+        let caller = Caller { name: Label::new("ann").unwrap(), grant: Grant::default() };
+        all.extend([Form::Strict, Form::Legacy].map(|form| cards.extended(form, "", &caller).to_vec()));
+        assert_eq!(all.len(), Form::ALL.len() * 2 * 2 + 2);
+        for card in all {
+            let verified = jws::verify(&card, &keys, true).unwrap();
+            assert_eq!(verified.kid, key.kid());
+            let altered = String::from_utf8(card).unwrap().replace("Muse", "Fuse");
+            assert!(jws::verify(altered.as_bytes(), &keys, false).is_err());
+        }
+    }
+    std::fs::write(&file, "{}").unwrap();
+    assert!(Signer::open(&config.agent).unwrap_err().to_string().contains("must be of kty"));
 }

@@ -3,6 +3,7 @@
 use super::narrow;
 use crate::schema::Schema;
 use musegate_settings::{Section, Settings};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What the card says.
@@ -24,6 +25,10 @@ pub struct Agent {
     pub card_form: CardForm,
     /// `Cache-Control: max-age` of the card.
     pub card_max_age: Duration,
+    /// The private key that signs cards.
+    pub card_key_file: Option<PathBuf>,
+    /// Where its public half is published.
+    pub card_keys_url: Option<String>,
     /// Media types taken, unless a skill says otherwise.
     pub input_modes: Vec<String>,
     /// Media types given, unless a skill says otherwise.
@@ -76,8 +81,29 @@ pub struct Skill {
 const MODES: &str = "media types";
 
 impl Agent {
-    pub(super) fn read(settings: &mut Settings) -> Self {
+    pub(super) fn read(settings: &mut Settings, folder: &Path) -> Self {
         let mut s = settings.section("agent");
+        let card_key_file = s.text(
+            "card_key_file",
+            None,
+            "a path",
+            "private key that signs cards, made by `musegate card key`; none: not signed",
+            |text| {
+                if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(folder.join(text)) }
+            },
+        );
+        let card_keys_url = s.text(
+            "card_keys_url",
+            None,
+            "an https URL",
+            "where the public half is published, said in signatures (`jku`)",
+            |text| {
+                if text.starts_with("https://") { web(text) } else { Err("must be an https URL".to_owned()) }
+            },
+        );
+        if card_keys_url.is_some() && card_key_file.is_none() {
+            s.problem("card_keys_url", "needs card_key_file");
+        }
         let organization = s.text("organization", None, "text", "who runs this agent; needs organization_url", line);
         let url = s.text("organization_url", None, "a URL", "home of who runs this agent", web);
         if organization.is_some() != url.is_some() {
@@ -116,6 +142,8 @@ impl Agent {
                 Duration::ZERO..=Duration::from_secs(86_400),
                 "how long clients may keep the card",
             ),
+            card_key_file,
+            card_keys_url,
             input_modes: s.list("input_modes", &["text/plain", "application/json"], MODES, "media types taken", media),
             output_modes: s.list(
                 "output_modes",
